@@ -584,6 +584,9 @@ func BenchmarkSolveConflicts(b *testing.B) {
 // that take no search, and after 20 looks at it, some 20 milliseconds of work, all.
 func TestSolveNoWorseThanPack(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for i := range 40 {
 		rng := rand.New(rand.NewPCG(uint64(i), 72))
 		p := Problem[float64]{}

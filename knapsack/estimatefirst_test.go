@@ -98,6 +98,9 @@ func likeliest(changed, unchanged []float64) float64 {
 // times, and the longer phase leaves no room for an estimate that is off by a tenth.
 func TestEstimateFirstFindsRates(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 20
 	rates := slices.Repeat([]float64{0.005}, n)
 	rates[0], rates[1] = 0.5, 0.1

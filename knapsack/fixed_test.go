@@ -12,6 +12,9 @@ import (
 // even.
 func TestEvenSpacing(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	x := []float64{0.05, 0.03, 0.01, 0.005, 0.005, 0}
 	for range 900 {
 		x = append(x, 0.001)

@@ -39,6 +39,9 @@ func polled(t *testing.T, o Objective) *RateFilter {
 // which something else was known.
 func TestImportedPageIsWorthTheSame(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for o := range objectives {
 		for _, page := range []int{3, 40} {
 			f := polled(t, o)
@@ -64,6 +67,9 @@ func TestImportedPageIsWorthTheSame(t *testing.T) {
 // believed of it, and one from a filter with another cycle with the same rate, as far as that is known.
 func TestImportedRateOfLate(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	from, f := polled(t, Freshness), polled(t, Detections)
 	for _, page := range []int{3, 40} {
 		own := f.rate(uint32(page))
@@ -101,6 +107,9 @@ func TestImportReplacesWhatWasTold(t *testing.T) {
 // their pages, also of one of which nothing is known.
 func TestImportedPagesAreToldOf(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for o := range objectives {
 		from, f := polled(t, o), must(NewRateFilter(61, RateFilterConfig{Objective: o}))
 		for page := range 60 {

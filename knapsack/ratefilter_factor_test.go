@@ -283,6 +283,9 @@ func TestFolderIsNotAllPages(t *testing.T) {
 // under Detections.
 func TestWhatIsSoAtAllTimesIsNoEvidence(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, o := range []Objective{Freshness, Detections, Delay} {
 		const n = 64
 		since := func(times float64) float64 { // the factor after polls that find nothing
@@ -316,6 +319,9 @@ func TestWhatIsSoAtAllTimesIsNoEvidence(t *testing.T) {
 // quiet once the first cycles are over, but under Detections.
 func TestQuietOfAllPagesIsBoundedInGroups(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, objective := range []Objective{Freshness, Detections, Delay} {
 		const n = 64
 		f := must(NewRateFilter(n, RateFilterConfig{Objective: objective}))

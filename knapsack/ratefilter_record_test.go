@@ -112,6 +112,9 @@ func TestFeedIsToldAsItIs(t *testing.T) {
 // counts of up to n has a standard deviation of less than √(2n), and four are asked for.
 func TestNewPagesStartLearnt(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 1000
 	rng := rand.New(rand.NewPCG(1, 1))
 	rates := make([]float64, n)
@@ -358,6 +361,9 @@ func TestAnswerAheadOfTheTimeScale(t *testing.T) {
 // saved state hasn't: what was restored goes on bit for bit.
 func TestEarlyHistoryOfARemovedPage(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, n := range []int{5, 130, 500} {
 		for _, o := range tried() {
 			f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))

@@ -126,6 +126,9 @@ func TestSampleTellsOfAll(t *testing.T) {
 // A filter that samples goes on bit for bit after it was saved.
 func TestSampleIsRestored(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, o := range []Objective{Freshness, Detections} {
 		f := sampling(500, 32, o)
 		simulate(t, f, 3, 1)
@@ -147,6 +150,9 @@ func TestSampleIsRestored(t *testing.T) {
 // time or a little more, and each to a fifth or a little more.
 func TestDueOfMany(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	f := sampling(2000, 256, Freshness)
 	simulate(t, f, 5, 1)
 	require.True(t, f.many())
@@ -243,6 +249,9 @@ func TestOutdonePagesAreLeftAlone(t *testing.T) {
 
 // No answer of a page that is not in the sample allocates, and none that is.
 func TestSampleDoesNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	f := sampling(4000, 128, Detections)
 	simulate(t, f, 3, 1)
 	k := 0

@@ -14,6 +14,9 @@ import (
 // Weights, limits and groups do what they say, on pages that all change alike.
 func TestRateFilterLimits(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 60
 	f := must(NewRateFilter(n, RateFilterConfig{Objective: Freshness}))
 	slow := must(f.AddGroup(GroupConfig{MinGap: 5}))

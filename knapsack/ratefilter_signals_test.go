@@ -166,6 +166,9 @@ func TestSignalInAnotherUnit(t *testing.T) {
 // pages that change alike, and nearly as soon if it changes a tenth as often as the others.
 func TestSignalComesFirst(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const seeds = 6
 	for _, o := range tried() {
 		var usual, slow []int

@@ -547,6 +547,9 @@ func TestRecordChangesRounding(t *testing.T) {
 // in a state that cannot be restored.
 func TestRateFilterExtremeWeights(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, o := range tried() {
 		for _, weights := range [][]float64{{math.MaxFloat64}, {5e-324}, {math.MaxFloat64, 5e-324, 1, 0}} {
 			const n = 40

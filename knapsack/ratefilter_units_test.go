@@ -14,6 +14,9 @@ import (
 // nothing is known had better not wait for an index of 1.
 func TestRateFilterHasNoUnitOfWorth(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 400
 	rng := rand.New(rand.NewPCG(1, 2))
 	rates, worth := make([]float64, n), make([]float64, n)

@@ -48,6 +48,9 @@ func TestWhichPagesAreUntouched(t *testing.T) {
 // as great if that is less.
 func TestIndexOfUntouchedPages(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const gapCycles = 0.02 // in which changes are rare
 	for o := range objectives {
 		f := must(NewRateFilter(50, RateFilterConfig{Objective: o}))

@@ -80,6 +80,9 @@ func BenchmarkDeadPages(b *testing.B) {
 // poll of all others that wait.
 func TestPageThatRecoversIsFound(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 50
 	for _, gone := range []float64{1, 4, 15, 100} { // cycles
 		f := must(NewRateFilter(n, RateFilterConfig{Objective: Detections}))
@@ -357,6 +360,9 @@ func busyAndQuiet(t *testing.T, o Objective) (f *RateFilter, groups [2]int) {
 // From the removal of its group on a page is worth what it is in no group.
 func TestIndexAfterRemoveGroup(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for o := range objectives {
 		f, groups := busyAndQuiet(t, o)
 		page := f.Add()
@@ -399,6 +405,9 @@ func TestStandingAfterRemoveGroup(t *testing.T) {
 // What hints about pages are worth whose group was removed is no matter of the next group in its slot.
 func TestHintsAfterRemoveGroup(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, o := range []Objective{Freshness, Detections} {
 		var index [2]float64
 		for k := range index {

@@ -16,6 +16,9 @@ import (
 // takes its age along.
 func TestWhichPagesAreYoung(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 20
 	for o := range objectives {
 		f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
@@ -65,6 +68,9 @@ func TestWhichPagesAreYoung(t *testing.T) {
 // rate is as many times as great from then on; a page that changes less and less is worth more.
 func TestIndexOfYoungPages(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for o := range objectives {
 		f := must(NewRateFilter(50, RateFilterConfig{Objective: o}))
 		f.without = ablation.Calibration | ablation.Waking | ablation.Lately | ablation.Untouched | ablation.Sequel
@@ -99,6 +105,9 @@ func TestIndexOfYoungPages(t *testing.T) {
 // A poll of a young page is judged by what was expected at its age, and teaches nothing of the others.
 func TestWhatIsLearntOfYoungPages(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, o := range []Objective{Freshness, Detections, Delay} {
 		f := must(NewRateFilter(50, RateFilterConfig{Objective: o}))
 		spin(t, f, 0, 50*40)
@@ -279,6 +288,9 @@ func TestYoungPages(t *testing.T) {
 
 // What young pages need beside the others is looked up without allocation.
 func TestYoungPagesAllocateNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, o := range []Objective{Freshness, Detections, Delay} {
 		f := must(NewRateFilter(300, RateFilterConfig{Objective: o}))
 		spin(t, f, 0, 3000)
@@ -299,6 +311,9 @@ func TestYoungPagesAllocateNothing(t *testing.T) {
 // a young page is not like those of which nothing is known; and the intervals follow the cycle.
 func TestAgesOfYoungPages(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 50
 	f := must(NewRateFilter(n, RateFilterConfig{}))
 	spin(t, f, 0, 50*n)

@@ -15,6 +15,9 @@ import (
 // as few as 8.
 func TestAssignerManyArms(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const arms, sites, crawls, seeds = 20, 500, 100, 6
 	behind := 0.0
 	for seed := range uint64(seeds) {

@@ -140,6 +140,9 @@ func TestAssignerCongestion(t *testing.T) {
 // 950 sites that are fastest from there, arm 3 for 800 of about 1000.
 func TestAssignerCapacityAndWeights(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const sites = 4000
 	env := durations(t, 4, sites, 1, func(c *webenv.DurationsConfig) { c.Noise, c.Scatter = webenv.UniformNoise, 0.2 })
 	cfg := AssignerConfig{}

@@ -130,6 +130,9 @@ func TestStatedCrawls(t *testing.T) {
 // Assigner places all.
 func TestSizesStallTWOMA(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, c := range []struct{ sizes, least, most float64 }{{0.3, 0.74, 0.9}, {0.5, 0.52, 0.74}, {1, 0.3, 0.48}} {
 		for name, make := range map[string]func() (assigner, error){
 			"boundary": func() (assigner, error) { return NewTWOMA(4, 2000, recommended, rand.NewPCG(1, 2)) },

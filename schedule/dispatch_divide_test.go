@@ -54,6 +54,9 @@ func crawl(t testing.TB, d *Dispatcher) float64 {
 // without a batch, and not where a client cannot do the sites that come first in the list.
 func TestNextOfManySites(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, m = 4096, 5
 	rows := func(n int) [][]float64 {
 		rng := rand.New(rand.NewPCG(1, 1))
@@ -103,6 +106,9 @@ func TestNextOfManySites(t *testing.T) {
 // there are some.
 func TestSitesForClientsWithoutABatch(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, m, slow = 1 << 14, 4, 50
 	for without := 1; without < m; without++ {
 		rows, plan := make([][]float64, n), make(Plan, n)

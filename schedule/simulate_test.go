@@ -195,6 +195,9 @@ func crowded(rng *rand.Rand) (p *Problem, cfg DispatcherConfig, w World) {
 // nor the state of the dispatcher. What a client is to copy is the same as by a look at all pairs.
 func TestSimulationAsIfEachAsked(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for seed := range uint64(4000) {
 		rng := rand.New(rand.NewPCG(seed, 31))
 		p, cfg, w := crowded(rng)

@@ -383,6 +383,9 @@ func TestUnrelatedAgreesWithUniform(t *testing.T) {
 // of branch and bound alone.
 func TestRealDurationsAreProved(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for seed := range uint64(8) {
 		p := randomProblem(unrelated, 12, 3, seed)
 		require.Positive(t, p.grid.Rounding)

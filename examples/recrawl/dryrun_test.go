@@ -163,6 +163,9 @@ func TestDryRunIsRight(t *testing.T) {
 
 func TestDryRunText(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	_, path := writeLog(t, "poisson:0.1", 40, 400*day, 0.3)
 	for objective, want := range map[string]string{
 		"detections": "times as many", "freshness": "times less stale", "delay": "times sooner", "age": "times better",

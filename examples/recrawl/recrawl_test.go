@@ -467,6 +467,9 @@ func TestSmoothed(t *testing.T) {
 
 func TestPicturesShowEveryPolicy(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	dir := t.TempDir()
 	var out bytes.Buffer
 	require.NoError(t, run([]string{"-polls", "2000", "-runs", "1", "-out", dir}, io.Discard, &out))

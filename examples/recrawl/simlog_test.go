@@ -220,6 +220,9 @@ func TestDrawnRatesCoverTheTrueOnes(t *testing.T) {
 // there are many polls.
 func TestPriorOfWhatPollsShow(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	var grid rateGrid
 	found := func(rates []float64, days float64, seed uint64) (likelihoods [][]float64, weights []float64) {
 		l, _ := writtenLog(inTurn(rates, 10, always(days)), rand.NewPCG(seed, 1))

@@ -74,6 +74,9 @@ func TestSuiteIsSingleRuns(t *testing.T) {
 // are geometric.
 func TestSuiteRatios(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	rows := suiteRows(t, "-trace", writeTrace(t, "a", 20, 1), "-trace", writeTrace(t, "b", 30, 2),
 		"-budget", "0.1,0.2", "-runs", "1", "-policies", "uniform,nutch,true-rates,rate-filter", "-scenarios", "plain,weights")
 	value := func(item, quantity string) float64 {

@@ -17,6 +17,9 @@ import (
 
 func TestJSONIsRowsAndNothingElse(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	var out, log bytes.Buffer
 	require.NoError(t, run([]string{"-quick", "-json", "-only", "uniform,replan"}, &out, &log))
 	var rows []report.Row
@@ -78,6 +81,9 @@ func TestSameSeedSameFigures(t *testing.T) {
 // What is as planned but for rounding is as planned.
 func TestRatio(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	require.Equal(t, 1.0, ratio(0.1+0.2, 0.3))
 	require.Equal(t, 1.5, ratio(3, 2))
 	require.Equal(t, 1+1e-9, ratio(1+1e-9, 1))

@@ -30,6 +30,9 @@ func TestDominate(t *testing.T) {
 // Certificates of the bounds are checked for 50,000 items of different weight, most above half a bin.
 func TestManyItemsChecked(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	w := make([]int64, 50_000)
 	for i := range w {

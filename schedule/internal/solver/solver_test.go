@@ -399,6 +399,9 @@ func TestPricesBoundEveryPlan(t *testing.T) {
 // what it would be without the repair or the prices that follow loads.
 func TestAtSize(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, m = 6000, 50
 	for name, draw := range map[string]func(*rand.Rand, float64) float64{
 		"uniform":    func(rng *rand.Rand, _ float64) float64 { return 1 + 999*rng.Float64() },

@@ -92,6 +92,9 @@ func TestTextSitemaps(t *testing.T) {
 // Of a document that is too long, or ends early, there is what came before, and the error says why.
 func TestCutDocuments(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const named = 1000
 	var b, list strings.Builder
 	for i := range named {
