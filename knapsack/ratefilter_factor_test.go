@@ -63,15 +63,11 @@ func TestRateFilterOnMassEdits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	const n, folders = 240, 12
-	seeds := uint64(8)
-	if testing.Short() {
-		seeds = 4
-	}
+	const n, folders, seeds = 240, 12, 5
 	for _, perDay := range []float64{0.01, 0.04, 0.16} {
 		for _, grouped := range []bool{false, true} {
 			sum := [2]float64{}
-			for seed := range seeds {
+			for seed := range uint64(seeds) {
 				h := massEdits(n, folders, 0.88, seed)
 				run := func(s webenv.Scheduler) float64 {
 					return float64(must(webenv.Run(must(webenv.NewReplay(h, 0)), s, webenv.RunConfig{Rate: perDay * n, Duration: 1000})).Detected)

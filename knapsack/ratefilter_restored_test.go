@@ -108,9 +108,9 @@ func TestRestoredFilterAtAnyTimeScale(t *testing.T) {
 // costs, intervals, hints, records, polls that failed or are answered late, and times that stand still.
 func TestRestoredTwin(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(40)
+	seeds := uint64(20)
 	if testing.Short() {
-		seeds = 6
+		seeds = 3
 	}
 	for seed := range seeds {
 		crawlTwins(t, seed)
