@@ -429,9 +429,11 @@ func TestDryRunOfTheBuiltInHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "polls.csv")
 	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
 	args := []string{"-log", path, "-policies", "uniform,nutch,rate-filter"}
-	var out bytes.Buffer
-	require.NoError(t, run(args, &out, io.Discard))
-	t.Logf("\n%s", out.String())
+	if testing.Verbose() {
+		var out bytes.Buffer
+		require.NoError(t, run(args, &out, io.Discard))
+		t.Logf("\n%s", out.String())
+	}
 
 	said := runJSON(t, append(args, "-draws", "2")...)
 	chosen, err := choose("uniform,rate-filter")
