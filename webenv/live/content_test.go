@@ -233,6 +233,9 @@ func TestTransportCompressed(t *testing.T) {
 // Of a body whose compressed form is longer than what is held, that is compared.
 func TestTransportCompressedLong(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	random := make([]byte, defaultMaxBytes+1)
 	rng := rand.NewChaCha8([32]byte{})
 	_, _ = rng.Read(random)

@@ -37,6 +37,9 @@ func learnt(all, second bool) func(*noisypage.Page) noisypage.Detector {
 // stands still for 8 polls each time that it moves.
 func TestNoise(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	critical := []float64{0, 0, 0.009, 0.20, 0.10, 0.012, 0.005, 0.009, 0, 5. / 33, 0, 0, 0.009}
 	for i, n := range noisypage.Noises() {
 		alone := noisypage.Measure(1, 0, learnt(true, false), n)

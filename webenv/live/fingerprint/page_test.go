@@ -708,6 +708,9 @@ func TestPlainChangesAlways(t *testing.T) {
 // The state of a page is bounded, whatever the copies are.
 func TestBounded(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	require.EqualValues(t, 12, unsafe.Sizeof(entry{}))
 	require.EqualValues(t, 8, unsafe.Sizeof(place{}))
 	for every := 1; every < 9; every++ { // one block of so many has a new one behind it
