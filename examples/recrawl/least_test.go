@@ -225,6 +225,9 @@ func inDays(found string) []logged {
 // follow what was found. 4 standard deviations would be exceeded once in 30,000 logs.
 func TestRandomTimesAreNotRegular(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, days := range []float64{5, 15, 60} {
 		for seed := range uint64(10) {
 			rng := rand.New(rand.NewPCG(seed, 8))

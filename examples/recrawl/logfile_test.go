@@ -108,6 +108,9 @@ func (e *endless) Read(p []byte) (int, error) {
 // A gzipped file that is cut off anywhere is said to be, and its lines are not blamed.
 func TestReadLogCutOff(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, err := io.WriteString(z, "url,time,changed\n")

@@ -197,6 +197,9 @@ func TestWhatIsClaimedIsTrue(t *testing.T) {
 // 20, to four standard deviations of the count of 500 pages.
 func TestDrawnRatesCoverTheTrueOnes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const draws, pages = 19, 500
 	rng := rand.New(rand.NewPCG(3, 4))
 	l, truth := writtenLog(inTurn(webenv.LogNormalLaw(pages, 0.1, 1.5, rng), 10, always(100)), rng)

@@ -119,6 +119,9 @@ func TestCutDocuments(t *testing.T) {
 
 // A document takes no more memory than what it names.
 func TestMemoryOfDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	body := "<urlset>" + strings.Repeat("<url/>", 16<<20/6) + strings.Repeat("<url>a<!-- -->", 10) + "</urlset>"
 	most := uint64(0)
 	var before, now runtime.MemStats
