@@ -160,7 +160,7 @@ const (
 	firstBlock    = 16
 	blocksInCycle = 16
 	// A page that fails is tried again after shortestWait to 1/2 of a cycle at first, and
-	// longestWait cycles at last: of a web with 30 % dead pages these take 2 % of the polls then.
+	// about longestWait cycles at last: of a web with 30 % dead pages these take 2 % of the polls then.
 	// BenchmarkDeadPages measures that. With a bound of 4 cycles they take 7 %.
 	shortestWait = 1.0 / 8
 	longestWait  = 16

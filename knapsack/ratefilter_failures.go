@@ -8,9 +8,10 @@ import (
 
 // GiveBack implements Scheduler. The page is not polled again before half the time since its last
 // answer has passed, or half a cycle if that is less. Each further failure in a row doubles the
-// wait, up to 16 cycles. So dead pages take few polls, and a page that recovers is found within
-// about as much time as it was gone. If polls of all pages fail now and then, failures in a row
-// that chance explains do not lengthen the wait.
+// wait, up to 16 cycles. Waits of 4 cycles or more are up to a third longer or shorter, so that pages
+// that began to fail together are not all tried together. So dead pages take few polls, and a page
+// that recovers is found within about as much time as it was gone. If polls of all pages fail now
+// and then, failures in a row that chance explains do not lengthen the wait.
 //
 // When a page that had failed answers, up to two others may be polled at once that have failed about
 // as often: pages of its group, or pages in no group if it is in none. Each of these that answers
@@ -29,7 +30,7 @@ func (f *RateFilter) GiveBack(page int, now float64) error {
 	first := max(min(now-f.last(s), cycle)/2, cycle*shortestWait)
 	f.responded(s, false)
 	f.tally.failures++
-	f.limits.Fail(s, now, first, cycle*longestWait, f.tally.ordinaryFailures())
+	f.limits.Fail(s, now, first, cycle*longestWait, f.tally.ordinaryFailures(), f.tally.spread())
 	f.land(s)
 	f.wait(s, hunch{guess: f.model.Cycle(), times: 1})
 	return nil
@@ -62,6 +63,18 @@ func (t *tally) ordinaryFailures() int {
 		return 0
 	}
 	return int(min(mostOrdinary, math.Log(unluckyRow)/math.Log(min(t.loss, 0.9))))
+}
+
+// waitSpread is by what part of it a long wait may be longer or shorter. Pages that are alike are polled in turn,
+// so those of a host fail one after the other within a cycle, and without a spread they are tried so, too: after an
+// outage of 15, 40 or 100 cycles the first of 50 pages answered 12, 3 or 6 cycles after the end; it is .1, .3 and
+// .1 so (Age, groups of equal pages, medians of 20 webs). About as many polls fail. If short waits are spread, too,
+// copies are 1.1 times as old where 10 % of the pages come and go and 30 % are dead.
+const waitSpread = 1.0 / 3
+
+// spread returns the factor of the wait after a failure: any failures in a row have factors that are spread evenly.
+func (t *tally) spread() float64 {
+	return 1 - waitSpread + 2*waitSpread*float64(t.failures*fast.Golden>>11)*0x1p-53
 }
 
 const (

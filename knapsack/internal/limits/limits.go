@@ -96,9 +96,10 @@ func (l *Limits) Defer(slot uint32, until float64) {
 
 // Fail keeps a page from being polled for a time after a poll at time now that got no answer: at
 // first for a delay of first, which doubles with each failure in a row up to most, but for the first
-// few of them, which are ordinary. What is kept goes on doubling beyond most, so that pages that have
-// been failing for long can be told from those that have failed for less; see Delay.
-func (l *Limits) Fail(slot uint32, now, first, most float64, ordinary int) {
+// few of them, which are ordinary. Waits from most/4 on are multiplied by spread. What is kept goes on
+// doubling beyond most, so that pages that have been failing for long can be told from those that have
+// failed for less; see Delay.
+func (l *Limits) Fail(slot uint32, now, first, most float64, ordinary int, spread float64) {
 	v, ok := l.vetoes[slot]
 	if !ok {
 		v = veto{until: math.Inf(-1)}
@@ -110,7 +111,11 @@ func (l *Limits) Fail(slot uint32, now, first, most float64, ordinary int) {
 		v.delay = least
 	}
 	v.delay = min(v.delay, math.MaxFloat64)
-	v.retry = min(now+min(max(v.delay, first), most), math.MaxFloat64)
+	wait := min(max(v.delay, first), most)
+	if wait >= most/4 {
+		wait *= spread
+	}
+	v.retry = min(now+wait, math.MaxFloat64)
 	l.set(slot, v)
 }
 

@@ -42,7 +42,7 @@ func TestFail(t *testing.T) {
 	now := 100.0
 	for _, wait := range []float64{1, 2, 4, 8, 10, 10} {
 		require.Equal(t, now > 100, l.Failing(1))
-		l.Fail(1, now, 1, 10, 0)
+		l.Fail(1, now, 1, 10, 0, 1)
 		require.Equal(t, 1, l.Failures())
 		require.Equal(t, now+wait, l.Earliest(1, 0))
 		now += wait
@@ -53,13 +53,21 @@ func TestFail(t *testing.T) {
 	require.False(t, l.Failing(1))
 	require.Zero(t, l.Failures())
 	require.Equal(t, now+5, l.Earliest(1, 0), "it stays deferred")
-	l.Fail(1, now, 1, 10, 0)
+	l.Fail(1, now, 1, 10, 0, 1)
 	require.Equal(t, now+5, l.Earliest(1, 0))
-	l.Fail(1, now+5, 3, 10, 0)
+	l.Fail(1, now+5, 3, 10, 0, 1)
 	require.Equal(t, now+8, l.Earliest(1, 0), "at least the first wait")
 	l.Answered(1, now+9)
 	require.Empty(t, l.vetoes)
-	l.Fail(1, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, 0)
+	now = 0
+	for _, wait := range []float64{1, 2, 3, 6, 7.5, 7.5} { // spread from the third on
+		l.Fail(1, now, 1, 10, 0, .75)
+		require.Equal(t, now+wait, l.Earliest(1, 0))
+		now += wait
+	}
+	require.Equal(t, 32., l.Delay(1), "as without a spread")
+	l.Answered(1, now)
+	l.Fail(1, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, 0, 1)
 	require.False(t, math.IsInf(l.Earliest(1, 0), 1))
 }
 
@@ -71,7 +79,7 @@ func TestOrdinaryFailures(t *testing.T) {
 		for range 2 { // an answer ends the row
 			now := 100.0
 			for _, wait := range waits {
-				l.Fail(1, now, 3, 10, ordinary)
+				l.Fail(1, now, 3, 10, ordinary, 1)
 				require.Equal(t, now+wait, l.Earliest(1, 0), "%d ordinary", ordinary)
 				now += wait
 			}
@@ -95,7 +103,7 @@ func TestHasten(t *testing.T) {
 	require.Zero(t, l.Delay(2))
 	now := 100.0
 	for k, wait := range []float64{1, 2, 4, 8, 10, 10} {
-		l.Fail(1, now, 1, 10, 0)
+		l.Fail(1, now, 1, 10, 0, 1)
 		require.Equal(t, math.Ldexp(1, k), l.Delay(1))
 		require.Equal(t, now+wait, l.Earliest(1, 0))
 		now += wait / 4
@@ -106,7 +114,7 @@ func TestHasten(t *testing.T) {
 		l.Hasten(1, now)
 		require.Equal(t, now, l.Earliest(1, 0))
 		require.Equal(t, 1, l.Failures())
-		l.Fail(1, now, 1, 10, 0)
+		l.Fail(1, now, 1, 10, 0, 1)
 		require.Equal(t, now+wait, l.Earliest(1, 0))
 		require.Equal(t, math.Ldexp(1, k), l.Delay(1))
 		now += wait
@@ -115,7 +123,7 @@ func TestHasten(t *testing.T) {
 	l.Answered(1, now)
 	require.Zero(t, l.Delay(1))
 	for range 2000 { // no delay is infinite
-		l.Fail(1, 0, 1, 10, 0)
+		l.Fail(1, 0, 1, 10, 0, 1)
 	}
 	require.False(t, math.IsInf(l.Delay(1), 1))
 }
@@ -230,7 +238,7 @@ func TestDecode(t *testing.T) {
 		l := new(Limits)
 		l.SetInterval(1, 2, 9, 3)
 		l.Defer(2, 4)
-		l.Fail(0, 3, 1, 8, 0)
+		l.Fail(0, 3, 1, 8, 0, 1)
 		l.AddPace(NewPace(1, 0.5, 3))
 		l.Pace(0).Spend(3, 1)
 		l.Pace(0).Land()
@@ -251,7 +259,7 @@ func TestDecode(t *testing.T) {
 		"veto":       func(l *Limits) { l.Defer(3, 1) },
 		"until":      func(l *Limits) { l.Defer(1, math.Inf(1)) },
 		"for ever":   func(l *Limits) { l.vetoes[2] = veto{retry: math.Inf(1)} },
-		"retry":      func(l *Limits) { l.Fail(1, math.NaN(), 1, 2, 0) },
+		"retry":      func(l *Limits) { l.Fail(1, math.NaN(), 1, 2, 0, 1) },
 		"delay":      func(l *Limits) { l.vetoes[2] = veto{delay: -1} },
 		"no failure": func(l *Limits) { l.vetoes[2] = veto{until: 4, retry: math.Inf(-1), delay: 1} },
 		"flights":    func(l *Limits) { l.paces.At(0).limit.flying = -1 },
