@@ -29,7 +29,7 @@ import (
 //
 // Workers race, so a time before the latest Next counts as the time of that Next, and so does an
 // answer with a time before its question. ErrTime is returned for the zero time.Time, and for a
-// Next after the year 30,000.
+// Next more than 28,000 years from 1970.
 //
 // A clock may be set back. If all calls of Next in a minute, three at least, have times more than a
 // minute before the latest one, the learner's time goes on from there. A page that was deferred may
@@ -133,9 +133,9 @@ func (k *Keyed[K]) lock() {
 	k.mu.Lock()
 }
 
-// latestNext is the latest time of a Next, in seconds: of much later ones, as of nanoseconds taken for seconds,
-// the difference of a second is lost in rounding, and the learner's time would not come back.
-const latestNext = 8.85e11
+// farthestNext is how far from 1970 the time of a Next may be, in seconds: of times much farther, as of nanoseconds
+// taken for seconds, the difference of a second is lost in rounding, and the learner's time would not come back.
+const farthestNext = 8.85e11
 
 // seconds returns a time as the learner sees it.
 func seconds(t time.Time) (float64, error) {
@@ -291,7 +291,7 @@ func (k *Keyed[K]) Remove(key K) error {
 // whose Time method says when to ask again.
 func (k *Keyed[K]) Next(now time.Time) (key K, err error) {
 	clock, err := seconds(now)
-	if err == nil && clock > latestNext {
+	if err == nil && math.Abs(clock) > farthestNext {
 		err = fmt.Errorf("%w: Next at %v", ErrTime, now)
 	}
 	if err != nil {

@@ -206,3 +206,20 @@ func TestKeyedNoPageText(t *testing.T) {
 	_, err = empty.Next(time.Now())
 	require.EqualError(t, err, "knapsack: no page may be polled now")
 }
+
+// A Next at a time too far from 1970, on either side, is refused and changes nothing: with the time of one long before,
+// a Keyed could be saved but not loaded.
+func TestKeyedNextFarFrom1970(t *testing.T) {
+	t.Parallel()
+	for _, far := range []int64{1e12, -1e12, -1e15, -1e18, math.MinInt64} {
+		k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 3)
+		must(k.Next(noon))
+		before := must(k.MarshalBinary())
+		for range setBackCalls {
+			_, err := k.Next(time.Unix(far, 0))
+			require.ErrorIs(t, err, ErrTime)
+		}
+		require.Equal(t, before, must(k.MarshalBinary()))
+		require.NoError(t, keyed(new(RateFilter), 0).UnmarshalBinary(before))
+	}
+}
