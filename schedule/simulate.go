@@ -55,9 +55,9 @@ func (w World) check(clients int) error {
 
 // Simulate runs a dispatcher that has handed out nothing yet. Its clients are free at their start
 // times, pay their setup before their first site, and then take w.Duration for each site. A client
-// whose copy has become useless stops at once. A client that finds nothing to do asks again after
-// each answer, and when another client is removed or becomes silent. At equal times clients come in
-// the order of their numbers. If no client is left, sites stay open.
+// whose copy has become useless stops at once; only a setup goes on. A client that finds nothing to
+// do asks again after each answer, and when another client is removed or becomes silent. At equal
+// times clients come in the order of their numbers. If no client is left, sites stay open.
 //
 // # Cost
 //
@@ -83,7 +83,7 @@ func newSimulation(d *Dispatcher, w World) (*simulation, error) {
 	if err := w.check(d.m); err != nil {
 		return nil, err
 	}
-	s := &simulation{d: d, w: w, epoch: make([]int, d.m), want: make([]want, d.m), started: make([]bool, d.m)}
+	s := &simulation{d: d, w: w, epoch: make([]int, d.m), want: make([]want, d.m), begun: slices.Repeat([]float64{math.Inf(1)}, d.m)}
 	for j := range d.m {
 		begin := d.client[j].since
 		if w.Joins != nil {
@@ -146,14 +146,14 @@ const (
 )
 
 type simulation struct {
-	d       *Dispatcher
-	w       World
-	events  heap.Heap[event]
-	epoch   []int // how often a client was interrupted; events of earlier epochs are void
-	want    []want
-	alarm   float64 // time of the last wakes event pushed
-	started []bool
-	run     Simulation
+	d      *Dispatcher
+	w      World
+	events heap.Heap[event]
+	epoch  []int // how often a client was interrupted; events of earlier epochs are void
+	want   []want
+	alarm  float64   // time of the last wakes event pushed
+	begun  []float64 // time at which the setup of a client began; +Inf before
+	run    Simulation
 }
 
 func (s *simulation) push(e event) {
@@ -209,11 +209,12 @@ func (s *simulation) ask(j int, now float64) error {
 	if !positive(took) {
 		return fmt.Errorf("%w: site %d took client %d %v", ErrDuration, site, j, took)
 	}
-	if !s.started[j] {
-		took += s.d.setup(j)
-		s.started[j] = true
+	if math.IsInf(s.begun[j], 1) {
+		s.begun[j] = now
 	}
-	s.push(event{time: now + took, kind: tells, client: j})
+	// A setup that was interrupted, as a copy became useless, has an end all the same.
+	begin := max(now, s.begun[j]+s.d.setup(j))
+	s.push(event{time: begin + took, kind: tells, client: j})
 	return nil
 }
 

@@ -45,6 +45,20 @@ func TestSimulationOfAPlanGivesItsMakespan(t *testing.T) {
 	})
 }
 
+// No run beats the lower bound, also where copies end during a setup: here the second client begins a setup of 1 at 1,
+// and its copy of the first site is useless at 1.1.
+func TestSimulationPaysInterruptedSetups(t *testing.T) {
+	t.Parallel()
+	p := must(must(NewUniform([]float64{1, 1}, []float64{.1, .001})).WithStarts([]float64{0, 1}, []float64{1, 1}))
+	run := must(Simulate(must(NewDispatcher(p, Plan{0, 0}, DispatcherConfig{})), World{}))
+	require.InEpsilon(t, 1.2, run.Makespan, 1e-12)
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawProblem(t, 12)
+		run := must(Simulate(must(NewDispatcher(p, LPT(p), DispatcherConfig{})), World{}))
+		require.GreaterOrEqual(t, run.Makespan, LowerBound(p)*(1-1e-9))
+	})
+}
+
 // A world whose durations are none ends the simulation.
 func TestSimulationOfNoDurations(t *testing.T) {
 	t.Parallel()
