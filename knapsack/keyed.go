@@ -429,8 +429,8 @@ func (k *Keyed[K]) Defer(key K, until time.Time) error {
 }
 
 // Due returns the time at which a page is expected to be polled next, or the zero time if that is
-// never; see RateFilter.Due. It returns an error that wraps errors.ErrUnsupported if the learner
-// has no Due.
+// never, or is at once and there was no Next yet; see RateFilter.Due. It returns an error that wraps
+// errors.ErrUnsupported if the learner has no Due.
 func (k *Keyed[K]) Due(key K) (time.Time, error) {
 	k.lock()
 	defer k.mu.Unlock()

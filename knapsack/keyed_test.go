@@ -140,6 +140,10 @@ func TestKeyedOptionalMethods(t *testing.T) {
 	for range 3 {
 		bare.Add()
 	}
+	require.Zero(t, must(k.Due(url(0))), "at once")
+	require.NoError(t, k.Defer(url(0), after(-1)))
+	require.Equal(t, after(-1), must(k.Due(url(0))))
+	require.NoError(t, bare.Defer(0, float64(noon.Unix())-1))
 	start := float64(noon.Unix())
 	for i := range 40 {
 		page, err := bare.Next(start + float64(i))
