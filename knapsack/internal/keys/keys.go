@@ -52,7 +52,7 @@ func CodecOf[K comparable]() (Codec[K], error) {
 				if len(b) != t.Len() {
 					return fmt.Errorf("a key of %d bytes, not %d", len(b), t.Len())
 				}
-				reflect.Copy(value(key), reflect.ValueOf(b))
+				copy(value(key).Bytes(), b) // unlike reflect.Copy also where a byte has a type of its own
 				return nil
 			}),
 		}, nil

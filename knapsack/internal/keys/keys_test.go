@@ -38,6 +38,8 @@ func TestKeys(t *testing.T) {
 	same(t, -5, 0, 1<<40)
 	same(t, ^uintptr(0))
 	same(t, [3]byte{1, 2, 255}, [3]byte{})
+	type octet byte
+	same(t, [3]octet{1, 2, 255}, [3]octet{})
 	same(t, netip.MustParseAddr("10.1.2.3"), netip.MustParseAddr("::1"))
 	for _, refused := range []func() error{
 		func() error { _, err := roundTrip[int, int8](t, 300); return err },
