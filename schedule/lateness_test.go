@@ -51,6 +51,7 @@ func lateProblems(n, m int) []lateProblem {
 		{"identical,two", must(NewIdentical(sizes, 2))},
 		{"uniform", must(NewUniform(sizes, units))},
 		{"uniform,256-sites", must(NewUniform(sizes[:256], units[:10]))},
+		{"uniform,50-sites", must(NewUniform(sizes[:50], units[:4]))},
 		{"unrelated,at-size", rows(n/10, m, 0)},
 		{"unrelated,at-size,forbidden", rows(n/10, m, .9)},
 		{"unrelated,500x30", rows(500, 30, 0)},

@@ -1,6 +1,10 @@
 package subsetsum
 
-import "math"
+import (
+	"math"
+
+	"github.com/recrawl/recrawl/internal/work"
+)
 
 // Meeting in the middle (Horowitz & Sahni 1974): the sums of either half of the amounts
 // are sorted, and for each one of the left half the best partner in the right half moves
@@ -86,13 +90,21 @@ type sumMask struct {
 	mask uint32
 }
 
+// mergeSteps is what a sum costs in the lists, in steps of a watch, and mergeBlock how many of a list are merged, with
+// about as many of another, from one look at it to the next.
+const mergeSteps, mergeBlock = 4, 1 << 13
+
 // Largest returns the largest sum of at most limit that a subset of up to [MaxHalves]
 // amounts has, and the subset as a mask of positions; −1 if limit is negative. O(2^(n/2))
-// time.
-func (h *Halves) Largest(amounts []int64, limit int64) (sum int64, mask uint64) {
+// time, unless the watch ends; it is not ok then.
+func (h *Halves) Largest(amounts []int64, limit int64, watch *work.Watch) (sum int64, mask uint64, ok bool) {
 	half := len(amounts) / 2
-	h.left = h.list(h.left, amounts[:half])
-	h.right = h.list(h.right, amounts[half:])
+	if h.left, ok = h.list(h.left, amounts[:half], watch); !ok {
+		return 0, 0, false
+	}
+	if h.right, ok = h.list(h.right, amounts[half:], watch); !ok {
+		return 0, 0, false
+	}
 	sum = -1
 	// Invariant: no element of left before l goes with one of right after r.
 	r := len(h.right) - 1
@@ -110,26 +122,32 @@ func (h *Halves) Largest(amounts []int64, limit int64) (sum int64, mask uint64) 
 			}
 		}
 	}
-	return sum, mask
+	return sum, mask, true
 }
 
 // list returns all subset sums of amounts in ascending order, merging the list without an
-// amount with the list with it.
-func (h *Halves) list(to []sumMask, amounts []int64) []sumMask {
+// amount with the list with it, until the watch ends.
+func (h *Halves) list(to []sumMask, amounts []int64, watch *work.Watch) (list []sumMask, ok bool) {
 	to = append(to[:0], sumMask{})
 	for k, w := range amounts {
 		h.spare = h.spare[:0]
 		a, b := 0, 0 // next of to, without and with w
 		for b < len(to) {
-			if a < len(to) && to[a].sum <= to[b].sum+w {
-				h.spare = append(h.spare, to[a])
-				a++
-			} else {
-				h.spare = append(h.spare, sumMask{to[b].sum + w, to[b].mask | 1<<k})
-				b++
+			end := min(b+mergeBlock, len(to))
+			if watch.Spend(2 * mergeSteps * (end - b)) {
+				return to, false
+			}
+			for b < end {
+				if a < len(to) && to[a].sum <= to[b].sum+w {
+					h.spare = append(h.spare, to[a])
+					a++
+				} else {
+					h.spare = append(h.spare, sumMask{to[b].sum + w, to[b].mask | 1<<k})
+					b++
+				}
 			}
 		}
 		to, h.spare = h.spare, to
 	}
-	return to
+	return to, true
 }

@@ -13,6 +13,8 @@ package subsetsum
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // A Reach is the set of all sums of subsets of some amounts, up to a limit, as a bit set.
@@ -98,14 +100,17 @@ func (r *Reach) AtMost(v int64) int64 {
 // LargestByTable returns the largest sum of at most limit that a subset of positive
 // amounts has, and the positions of such a subset, increasing, in the memory of chosen.
 // It notes for each sum the amount that reached it first. O(n·limit/64 + limit) time, 4
-// bytes for each unit of limit.
-func LargestByTable(amounts []int64, limit int64, chosen []int) (int64, []int) {
+// bytes for each unit of limit. If the watch ends it is not ok.
+func LargestByTable(amounts []int64, limit int64, chosen []int, watch *work.Watch) (sum int64, positions []int, ok bool) {
 	r := newReach(limit)
 	via := make([]int32, limit+1)
 	for i, w := range amounts {
 		words, shift, ok := r.shift(w)
 		if !ok {
 			continue
+		}
+		if watch.Spend(len(r.bit)) {
+			return 0, nil, false
 		}
 		for k := len(r.bit) - 1; k >= words; k-- { // downwards, so that nothing new is read
 			fresh := r.shifted(k, words, shift) &^ r.bit[k]
@@ -127,5 +132,5 @@ func LargestByTable(amounts []int64, limit int64, chosen []int) (int64, []int) {
 		chosen = append(chosen, int(via[sum]))
 	}
 	slices.Reverse(chosen)
-	return best, chosen
+	return best, chosen, true
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recrawl/recrawl/internal/worktest"
 )
 
 // all returns the sum of every subset, by mask.
@@ -95,8 +97,12 @@ func TestLargest(t *testing.T) {
 		}
 		checkLargest(t, &h, amounts, rng.Int64N(800))
 	}
-	sum, _ := h.Largest([]int64{1}, -1)
+	sum, _, _ := h.Largest([]int64{1}, -1, nil)
 	require.EqualValues(t, -1, sum)
+	_, _, ok := h.Largest([]int64{1, 2}, 1, worktest.Ended())
+	require.False(t, ok)
+	_, _, ok = LargestByTable([]int64{1, 2}, 1, nil, worktest.Ended())
+	require.False(t, ok)
 }
 
 func checkLargest(t require.TestingT, h *Halves, amounts []int64, limit int64) {
@@ -113,14 +119,16 @@ func checkLargest(t require.TestingT, h *Halves, amounts []int64, limit int64) {
 	}
 	require.Equal(t, want, sum)
 
-	got, mask := h.Largest(amounts, limit)
+	got, mask, ok := h.Largest(amounts, limit, nil)
+	require.True(t, ok)
 	require.Equal(t, want, got)
 	require.Equal(t, want, sums[mask])
 
 	if limit > 1<<20 {
 		return
 	}
-	got, chosen := LargestByTable(append(amounts, 1<<45), limit, []int{7})
+	got, chosen, ok := LargestByTable(append(amounts, 1<<45), limit, []int{7}, nil)
+	require.True(t, ok)
 	require.Equal(t, want, got)
 	require.True(t, slices.IsSorted(chosen))
 	sum = 0
@@ -145,9 +153,9 @@ func TestEqualSubsets(t *testing.T) {
 	taken := make([]bool, len(amounts))
 	require.EqualValues(t, 8, Largest(amounts, 8, taken))
 	require.Equal(t, []bool{false, false, false, false, false, true, true, true}, taken)
-	_, mask := new(Halves).Largest(amounts, 8)
+	_, mask, _ := new(Halves).Largest(amounts, 8, nil)
 	require.EqualValues(t, 0b11100000, mask)
-	_, chosen := LargestByTable(amounts, 8, nil)
+	_, chosen, _ := LargestByTable(amounts, 8, nil, nil)
 	require.Equal(t, []int{0, 1, 2, 3}, chosen)
 }
 

@@ -165,21 +165,25 @@ func (k *packer) two(depth int, left []int32, total int64) (verdict, bool) {
 	var sum int64
 	switch {
 	case len(left) <= subsetsum.MaxHalves:
-		var mask uint64
-		sum, mask = k.subset.Largest(amounts, small)
+		k.x.steps += 1 << (len(left) / 2)
+		largest, mask, ok := k.subset.Largest(amounts, small, k.x.watch)
+		if !ok {
+			return undecided, true
+		}
+		sum = largest
 		for r := range in {
 			in[r] = mask>>r&1 == 1
 		}
-		k.x.steps += 1 << (len(left) / 2)
-		k.x.watch.Spend(8 << (len(left) / 2))
 	case small < tableLimit:
-		var chosen []int
-		sum, chosen = subsetsum.LargestByTable(amounts, small, nil)
+		k.x.steps += small / 16
+		largest, chosen, ok := subsetsum.LargestByTable(amounts, small, nil, k.x.watch)
+		if !ok {
+			return undecided, true
+		}
+		sum = largest
 		for _, r := range chosen {
 			in[r] = true
 		}
-		k.x.steps += small / 16
-		k.x.watch.Spend(int(small) / 16 * len(left))
 	default:
 		return undecided, false
 	}

@@ -68,11 +68,11 @@ func (r *repartitioner) split(s *state, k, i int) (end float64, onK uint64) {
 	at := func(sum int64) float64 {
 		return max(p.Finish(k, fixedK+sum), p.Finish(i, fixedI+free-sum))
 	}
-	sum, mask := r.subset.Largest(r.amounts, ideal)
+	sum, mask, _ := r.subset.Largest(r.amounts, ideal, nil) // of so few that it needs no watch
 	best := at(sum)
 	if free-ideal-1 >= 0 {
 		// The smallest sum above ideal leaves the largest rest below.
-		if rest, other := r.subset.Largest(r.amounts, free-ideal-1); at(free-rest) < best {
+		if rest, other, _ := r.subset.Largest(r.amounts, free-ideal-1, nil); at(free-rest) < best {
 			best, mask = at(free-rest), ^other
 		}
 	}

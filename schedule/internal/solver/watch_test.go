@@ -149,6 +149,18 @@ func TestWatchIsTold(t *testing.T) {
 		x.watch = w
 		k.decide(x.aim(.001), 10_000)
 	})
+	two := func(w *work.Watch, n, most int, small int64) {
+		k := newPacker(with(drawn(t, false, n, 2, most, 0, ones[:2]), w), n)
+		left := make([]int32, n)
+		for r := range left {
+			left[r] = int32(r)
+			k.amount[r] *= 2 // so that no subset fills the smaller client
+		}
+		k.capacity = []int64{small, 2 * k.total}
+		k.two(0, left, 2*k.total)
+	}
+	worktest.Told(t, "two", 4<<(subsetsum.MaxHalves/2), func(w *work.Watch) { two(w, subsetsum.MaxHalves, 1<<30, 1<<33+1) })
+	worktest.Told(t, "two by table", 256*(tableLimit/64), func(w *work.Watch) { two(w, 256, 1<<13, tableLimit-1) })
 	worktest.Told(t, "dominated", 200*200/2, func(w *work.Watch) {
 		x := with(drawn(t, false, 250, 3, 5, 0, ones[:3]), w)
 		k := newPacker(x, 250)
