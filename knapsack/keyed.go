@@ -145,13 +145,17 @@ func seconds(t time.Time) (float64, error) {
 	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, nil
 }
 
-// moment returns the time.Time of a learner's time; the zero one for what is out of its range.
+// moment returns the time.Time of a learner's time, not before it; the zero one for what is out of its range.
 func moment(s float64) time.Time {
 	if !(math.Abs(s) < 1e15) {
 		return time.Time{}
 	}
 	whole := math.Floor(s)
-	return time.Unix(int64(whole), int64((s-whole)*1e9))
+	t := time.Unix(int64(whole), int64((s-whole)*1e9))
+	if back, err := seconds(t); err == nil && back < s {
+		t = t.Add(1) // near 1970 a float tells less than a nanosecond apart
+	}
+	return t
 }
 
 // about returns an error with the key that it is about.

@@ -223,3 +223,26 @@ func TestKeyedNextFarFrom1970(t *testing.T) {
 		require.NoError(t, keyed(new(RateFilter), 0).UnmarshalBinary(before))
 	}
 }
+
+// The time that a NoPageError says is not a nanosecond too early, also where a float tells less than that apart, as
+// near 1970: a simulation that goes on to it would not end.
+func TestKeyedAskedAgainInTime(t *testing.T) {
+	t.Parallel()
+	for _, start := range []int64{5, -5, 1000, 1.7e9} {
+		k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 2)
+		require.NoError(t, With(k, func(f *RateFilter, _ func(string) (int, error)) error {
+			group := must(f.AddGroup(GroupConfig{MinGap: .1}))
+			return errors.Join(f.SetGroup(0, group), f.SetGroup(1, group))
+		}))
+		now := time.Unix(start, 0)
+		for range 50 {
+			u, err := k.Next(now)
+			require.NoError(t, err)
+			require.NoError(t, k.Observe(u, now, true))
+			_, err = k.Next(now)
+			var none *NoPageError
+			require.ErrorAs(t, err, &none)
+			now = none.Time()
+		}
+	}
+}
