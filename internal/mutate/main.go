@@ -132,6 +132,9 @@ func strata(n, k int, u float64) [][]int {
 
 func summary(pkg string, count [verdicts]int) string {
 	n := count[killed] + count[golden] + count[survived]
+	if n == 0 {
+		return pkg + ": no mutants"
+	}
 	lo, hi := wilson(count[killed]+count[golden], n)
 	return fmt.Sprintf("%s: %d mutants, %d killed, %d by golden files only, %d survived: %.1f %% (95 %%: %.1f to %.1f)",
 		pkg, n, count[killed], count[golden], count[survived],

@@ -229,3 +229,11 @@ func TestBatches(t *testing.T) {
 	}
 	require.Equal(t, []string{"p^(A|D)$", "q^(C)$", "p^(E|F)$", "p^(G)$", "p^(Golden)$"}, got)
 }
+
+// Without mutants there is no share to tell.
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "p: no mutants", summary("p", [verdicts]int{invalid: 3}))
+	require.Equal(t, "p: 4 mutants, 3 killed, 0 by golden files only, 1 survived: 75.0 % (95 %: 30.1 to 95.4)",
+		summary("p", [verdicts]int{killed: 3, survived: 1}))
+}
