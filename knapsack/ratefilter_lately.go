@@ -12,8 +12,9 @@ import (
 // fewer changes detected, and with .5 as many or fewer.
 const lateWeight = 0.25
 
-// hasLately reports whether what a page did of late counts beside the belief about it. For other
-// objectives than Detections it was not tried.
+// hasLately reports whether what a page did of late counts beside the belief about it: under Detections.
+// With a weight of .15, on four recorded histories and one generated one, delays are .7 % shorter, but
+// copies .4 % staler and .4 % older, and each index takes longer; with .3 it is .6, −1.3 and −1.3 %.
 func (f *RateFilter) hasLately() bool {
 	return f.objective == Detections && f.without&ablation.Lately == 0
 }
