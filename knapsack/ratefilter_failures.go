@@ -74,7 +74,7 @@ const waitSpread = 1.0 / 3
 
 // spread returns the factor of the wait after a failure: any failures in a row have factors that are spread evenly.
 func (t *tally) spread() float64 {
-	return 1 - waitSpread + 2*waitSpread*float64(t.failures*fast.Golden>>11)*0x1p-53
+	return 1 - waitSpread + float64(2*waitSpread*0x1p-53*float64(t.failures*fast.Golden>>11))
 }
 
 const (
