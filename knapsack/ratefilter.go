@@ -121,6 +121,7 @@ type RateFilter struct {
 	known    [1 << logKnown]multiplier // by common, until that learns
 	kin      chunk.List[kin]           // per slot of a group
 	factors  chunk.List[factor.Factor] // of groups of which something is known
+	usual    factor.Usual              // of pages in groups
 	likeness factor.Likeness           // of pages in groups
 	changed  bits                      // per slot: at its last answer
 	touched  bits                      // per slot: was ever known to change
@@ -283,9 +284,6 @@ func (f *RateFilter) Add() (page int) {
 	f.touched.set(uint32(slot), false)
 	f.leave(uint32(slot))
 	f.setRate(uint32(slot), lately.Rate{})
-	if f.marks != nil {
-		f.marks[slot] = factor.Mark{}
-	}
 	f.vote(slot, 1)
 	f.wait(uint32(slot), hunch{guess: f.model.Cycle(), times: 1})
 	return page
@@ -300,6 +298,9 @@ func (f *RateFilter) Remove(page int) error {
 	f.vote(slot, -1)
 	f.queue.Take(uint32(slot))
 	f.regroup(uint32(slot), queue.None, flying)
+	if f.marks != nil {
+		f.setMark(uint32(slot), factor.Mark{})
+	}
 	f.limits.Forget(uint32(slot))
 	f.hints.Clear(slot)
 	f.forgetEarly(uint32(slot))

@@ -118,7 +118,8 @@ func (f *RateFilter) compare(x finding, rates *belief.Row) (m, edited float64) {
 		g = f.know(group)
 		*g = factor.New(&f.levels[ofGroup])
 	}
-	m = p.learn(g, &f.levels[ofGroup], f.inGroup(m), 1, f.limits.Pages(group))
+	base := f.inGroup(m)
+	m = f.seasoned(p.learn(g, &f.levels[ofGroup], base, 1, f.limits.Pages(group)), base)
 	return m, p.edited
 }
 
@@ -131,8 +132,8 @@ func (f *RateFilter) apart(group uint32, from float64) float64 {
 	if kin == nil || !f.followsEdits() {
 		return 1
 	}
-	all, _ := f.common.Mean(&f.levels[ofAll], from, 1)
-	m, _ := kin.Mean(&f.levels[ofGroup], from, all)
+	all, _ := f.common.Mean(&f.levels[ofAll], from, 1, 1)
+	m, _ := kin.Mean(&f.levels[ofGroup], from, all, f.usual.Times())
 	return m / all
 }
 
@@ -142,6 +143,17 @@ func (f *RateFilter) inGroup(ofAll float64) float64 {
 		return ofAll
 	}
 	return max(leastOfAll*(1-f.fade()), ofAll)
+}
+
+// seasoned returns the factor of a group as far as it counts, where that of all pages counts as base. In the first
+// cycles it tells, as base does, mostly how much too quick new pages were taken to be, and that is so of all groups.
+// In two generated histories of news with groups at random copies are 1.0 % staler otherwise, and delays 2.4 %
+// longer. Where groups have much in common and there are few polls of a page, it costs: .6 % of the staleness, .8 %
+// of the delay and .4 % of the detections on seven histories of files that change at releases (3, 13 and 52 polls a
+// page). With fade in place of its square it gains .2 and .8 % more on the news, and costs twice as much there.
+func (f *RateFilter) seasoned(m, base float64) float64 {
+	fade := f.fade()
+	return base + float64((1-float64(fade*fade))*(m-base))
 }
 
 // leaning returns by what the prior of a page differs from that of all pages, as the others of its
@@ -171,7 +183,12 @@ func (f *RateFilter) mark(slot uint32, informed *belief.Belief) {
 			f.likeness.Learn(&kin.Standing, mark, f.ids.Len())
 		}
 	}
-	f.marks[slot] = mark
+	f.setMark(slot, mark)
+}
+
+func (f *RateFilter) setMark(slot uint32, m factor.Mark) {
+	f.likeness.Replace(f.marks[slot], m)
+	f.marks[slot] = m
 }
 
 // markAnew is mark for a belief that was not learnt just now.
@@ -200,7 +217,11 @@ type evidence struct {
 // apart times as much as they, and returns the factor before it. Where there are more pages than need
 // be, part of the polls will do.
 func (p *evidence) learn(to *factor.Factor, l *factor.Level, base, apart float64, pages int) (m float64) {
-	each, edits := to.Each(l, p.finding.from, base)
+	usual := 1.0
+	if to != &p.common {
+		usual = p.usual.Times()
+	}
+	each, edits := to.Each(l, p.finding.from, base, usual)
 	m = to.Average(l, &each)
 	others := p.edited
 	p.edited = either(others, to.Edited(edits))
@@ -224,15 +245,16 @@ func (p *evidence) learn(to *factor.Factor, l *factor.Level, base, apart float64
 		likelihood[k] = stay
 	}
 	to.Learn(l, &likelihood)
-	most := mostKnots
-	if to != &p.common {
-		most = min(mostKnots, max(leastKnots, pages/pagesPerKnot))
-	}
 	if p.followsEdits() {
 		stay := (1 - others) * max(leastSurvival, p.survival(m*apart))
 		to.Edit(l, p.finding.from, p.finding.now, stay, p.finding.changed, p.model.Cycle())
 	}
 	found, expected := p.counts(alone*max(leastSurvival, 1-p.edited), to != &p.common)
+	most := mostKnots
+	if to != &p.common {
+		most = min(mostKnots, max(leastKnots, pages/pagesPerKnot))
+		p.usual.Learn(found, expected, p.ids.Len())
+	}
 	to.Add(p.finding.from, p.finding.now, found, expected, p.model.Cycle(), most)
 	return m
 }

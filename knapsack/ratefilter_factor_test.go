@@ -177,6 +177,60 @@ func TestGroupsOfNeighbours(t *testing.T) {
 	require.Greater(t, apart[1], 0.98*apart[0])
 }
 
+// newsWeb is a history of n pages over a year of which 72 % come up at some day of it and change some 25 times then, half
+// of them within 5 days in the median; the others hardly change.
+func newsWeb(n int, seed uint64) *webenv.History {
+	const year = 365.0
+	h := &webenv.History{Names: make([]string, n), Times: make([][]float64, n)}
+	for i := range n {
+		rng := rand.New(rand.NewPCG(seed, uint64(i)))
+		if rng.Float64() < 0.28 {
+			every := year / (0.9 * math.Exp(1.2*rng.NormFloat64()))
+			for t := every * rng.ExpFloat64(); t < year; t += every * rng.ExpFloat64() {
+				h.Times[i] = append(h.Times[i], t)
+			}
+			continue
+		}
+		born, lasts := year*rng.Float64(), 7*math.Exp(0.6*rng.NormFloat64())
+		h.Times[i] = append(h.Times[i], born)
+		for range int(20 * math.Exp(0.7*rng.NormFloat64())) {
+			if t := born + lasts*rng.ExpFloat64(); t < year {
+				h.Times[i] = append(h.Times[i], t)
+			}
+		}
+		slices.Sort(h.Times[i])
+	}
+	return h
+}
+
+// Groups cost next to nothing where pages have nothing in common but that all change less than is expected of new
+// ones, and each for a time. If groups leaned as all pages do, or their factors counted from the first cycle on, copies
+// would be 3.7 or 3.3 ± .7 % staler with groups. It is .7 ± .8 %.
+func TestGroupsOfStrangers(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long")
+	}
+	const n, folders, cycles, seeds = 300, 5, 20, 10
+	costs := make([]float64, seeds)
+	for seed := range uint64(seeds) {
+		h := newsWeb(n, seed)
+		var stale [2]float64
+		for k := range stale {
+			f := must(NewRateFilter(n, RateFilterConfig{}))
+			if k == 1 {
+				byFolder(t, f, folders)
+			}
+			r := must(webenv.Run(must(webenv.NewReplay(h, 0)), f, webenv.RunConfig{Rate: n * cycles / 365.0, Duration: 365}))
+			stale[k] = 1 - r.Freshness
+		}
+		costs[seed] = math.Log(stale[1] / stale[0])
+	}
+	mean, spread := meanAndSpread(costs)
+	t.Logf("copies are staler by %.4f ± %.4f, in log", mean, spread)
+	require.Less(t, mean, 0.02)
+}
+
 // A page that is new begins with what is known of its group: beside pages that change often it is
 // expected to, whatever the objective, and beside pages that hardly change it is not. Without
 // groups both begin alike.
@@ -267,7 +321,7 @@ func TestFolderIsNotAllPages(t *testing.T) {
 			rates := b.Marginal(1)
 			p := evidence{RateFilter: &g, finding: finding{3, from, cycles + 0.1, changed}, rates: &rates, times: 1}
 			p.learn(&g.common, &g.levels[ofAll], 1, apart, n)
-			m, _ := g.common.Mean(&g.levels[ofAll], from, 1)
+			m, _ := g.common.Mean(&g.levels[ofAll], from, 1, 1)
 			return m
 		}
 		require.Less(t, learnt(4, true), learnt(1, true))
@@ -300,7 +354,7 @@ func TestWhatIsSoAtAllTimesIsNoEvidence(t *testing.T) {
 				f.touched.set(slot, false)
 				f.compare(finding{slot, f.now, f.now + gap, false}, &rates)
 			}
-			m, _ := f.common.Mean(&f.levels[ofAll], f.now, 1)
+			m, _ := f.common.Mean(&f.levels[ofAll], f.now, 1, 1)
 			return m
 		}
 		if usual, quiet := since(1), since(0.3); o == Detections {

@@ -107,7 +107,9 @@ func (f *RateFilter) pulse(group uint32, last float64) (m, edited float64) {
 	}
 	m, edits := all.m, 0.0
 	if kin != nil {
-		m, edits = kin.Mean(&f.levels[ofGroup], last, f.inGroup(m))
+		base := f.inGroup(m)
+		m, edits = kin.Mean(&f.levels[ofGroup], last, base, f.usual.Times())
+		m = f.seasoned(m, base)
 	}
 	if !f.followsEdits() {
 		return m, 0
@@ -138,7 +140,7 @@ const logKnown = 4
 func (f *RateFilter) together(last float64) multiplier {
 	k := &f.known[math.Float64bits(last)*fast.Golden>>(64-logKnown)]
 	if k.m == 0 || k.last != last {
-		m, edits := f.common.Mean(&f.levels[ofAll], last, 1)
+		m, edits := f.common.Mean(&f.levels[ofAll], last, 1, 1)
 		*k = multiplier{last, m, edits}
 	}
 	return *k

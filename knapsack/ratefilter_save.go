@@ -75,6 +75,7 @@ func (f *RateFilter) encodeWorth(e *codec.Encoder) {
 // encodeGroups writes what is known of groups. The queue has which pages are in them.
 func (f *RateFilter) encodeGroups(e *codec.Encoder) {
 	f.likeness.Encode(e)
+	f.usual.Encode(e)
 	if e.Bool(f.marks != nil); f.marks != nil {
 		for _, m := range f.marks {
 			known, lean := m.Bytes()
@@ -159,11 +160,14 @@ func (f *RateFilter) decodeGroups(d *codec.Decoder) {
 		return
 	}
 	f.likeness.Decode(d)
+	f.usual.Decode(d)
 	if d.Bool() {
 		f.marks = make([]factor.Mark, slots)
 		for slot := range f.marks {
 			known := d.Byte()
-			f.marks[slot] = factor.MarkFrom(known, d.Byte())
+			m := factor.MarkFrom(known, d.Byte())
+			d.Require(f.ids.Live(slot) || m == factor.Mark{}, "slot %d is free and marked", slot)
+			f.setMark(uint32(slot), m)
 		}
 	}
 	for range f.queue.Groups() {

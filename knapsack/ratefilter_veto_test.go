@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -383,12 +384,17 @@ func TestIndexAfterRemoveGroup(t *testing.T) {
 func TestStandingAfterRemoveGroup(t *testing.T) {
 	t.Parallel()
 	f, groups := busyAndQuiet(t, Freshness)
-	likeness := f.likeness
+	likeness := func() []byte {
+		e := codec.NewEncoder("likeness", 1)
+		f.likeness.Encode(e)
+		return must(e.Finish())
+	}
+	before := likeness()
 	for _, g := range groups {
 		require.NoError(t, f.RemoveGroup(g))
 	}
 	spin(t, f, 2001, 500)
-	require.Equal(t, likeness, f.likeness)
+	require.Equal(t, before, likeness())
 	again := new(RateFilter)
 	require.NoError(t, again.UnmarshalBinary(saved(t, f)))
 	require.Equal(t, f.kin.At(0).Standing, again.kin.At(0).Standing)

@@ -23,8 +23,8 @@ type Mix [mostPulls]float64
 //
 // A pull κ is how many expected changes it takes until the evidence of a group counts as much as
 // what its pages had been expected to do: with F changes found where E were expected, the pages
-// change (κ·base + F)/(κ + E) times as fast as they use to. The first pull is infinite: nothing in
-// common.
+// change (κ·base + F/usual)/(κ + E) times as fast as they use to, where usual times as many are found in
+// all groups as are expected: see Usual. The first pull is infinite: nothing in common.
 type Level struct {
 	pulls []float64
 	prior Mix // how likely the strengths are in a group of which nothing is known
@@ -76,9 +76,10 @@ func (f *Factor) Known() bool { return f.weigh != [mostPulls]float32{} }
 
 // Each returns for each strength the factor of the time from a moment to the present, where it is base
 // without the evidence, and how many edits of many pages are to be expected in that time. Where evidence is
-// forgotten the factor is that of base.
-func (f *Factor) Each(l *Level, from, base float64) (each Mix, edits float64) {
+// forgotten the factor is that of base. For usual see Level.
+func (f *Factor) Each(l *Level, from, base, usual float64) (each Mix, edits float64) {
 	since := f.Since(from)
+	since.Found /= usual
 	part := f.known(&since, from)
 	each[0] = base
 	for k := 1; k < len(l.pulls); k++ {
@@ -102,7 +103,7 @@ func (s *Sums) factor(pull, base, part float64) float64 {
 }
 
 // Mean is Each with the average over the strengths, in one go: most of the time of polls with groups goes here.
-func (f *Factor) Mean(l *Level, from, base float64) (m, edits float64) {
+func (f *Factor) Mean(l *Level, from, base, usual float64) (m, edits float64) {
 	if len(f.knots) == 0 {
 		return base, 0
 	}
@@ -113,6 +114,7 @@ func (f *Factor) Mean(l *Level, from, base float64) (m, edits float64) {
 		return m, 0
 	}
 	since := f.Since(from)
+	since.Found /= usual
 	part := f.known(&since, from)
 	m = float64(float64(f.weigh[0]) * base)
 	for k := 1; k < len(l.pulls); k++ {

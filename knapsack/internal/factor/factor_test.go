@@ -88,7 +88,7 @@ func drive(f *Factor, l *Level, n, cycles int, factor func(cycle int) float64) (
 	for k := range n * cycles {
 		from := float64(k)/float64(n) - 1
 		changed := rng.Float64() < 1-math.Pow(0.8, factor(k/n))
-		each, _ := f.Each(l, from, 1)
+		each, _ := f.Each(l, from, 1, 1)
 		if k >= n*cycles/2 {
 			err += math.Abs(math.Log(f.Average(l, &each)/factor(k/n))) / float64(n*cycles-n*cycles/2)
 		}
@@ -141,7 +141,7 @@ func TestLevelLearns(t *testing.T) {
 	drive(&f, &l, 5, 4000, func(int) float64 { return 1 })
 	require.Greater(t, l.prior[0], 0.45, "a third to begin with")
 	g := New(&l)
-	m, edits := g.Mean(&l, 3, 1)
+	m, edits := g.Mean(&l, 3, 1, 1)
 	require.Equal(t, 1.0, m, "no evidence, whatever the level")
 	require.Zero(t, edits)
 	total := 0.0
@@ -159,8 +159,9 @@ func TestMean(t *testing.T) {
 	drive(&f, &l, 9, 30, func(c int) float64 { return float64(c % 3) })
 	for from := f.knots[0].time - 20; from < f.last.time+2; from += 0.37 {
 		for _, base := range []float64{0.3, 1, 2.7} {
-			each, want := f.Each(&l, from, base)
-			m, edits := f.Mean(&l, from, base)
+			usual := 0.2 + base
+			each, want := f.Each(&l, from, base, usual)
+			m, edits := f.Mean(&l, from, base, usual)
 			require.Equal(t, f.Average(&l, &each), m)
 			require.Equal(t, want, edits)
 		}
@@ -173,14 +174,17 @@ func TestFactorOfPartlyKnownTime(t *testing.T) {
 	l := NewLevel(8, 2)
 	f := New(&l)
 	f.Add(10, 12, 4, 2, 1, 9)
-	each, _ := f.Each(&l, 10, 1)
+	each, _ := f.Each(&l, 10, 1, 1)
 	require.InEpsilon(t, (8+4.0)/(8+2), each[1], 1e-6)
 	require.InEpsilon(t, (2+4.0)/(2+2), each[2], 1e-9)
-	each, _ = f.Each(&l, 6, 1)
+	each, _ = f.Each(&l, 6, 1, 1)
 	require.InEpsilon(t, 1+(1.2-1)/3, each[1], 1e-9)
-	each, _ = f.Each(&l, 10, 0.5)
+	each, _ = f.Each(&l, 10, 0.5, 1)
 	require.InEpsilon(t, 0.5, each[0], 1e-9)
 	require.InEpsilon(t, (4+4.0)/(8+2), each[1], 1e-9, "the evidence is judged against the base")
+	each, _ = f.Each(&l, 10, 1, 2)
+	require.InEpsilon(t, 1, each[1], 1e-6, "as many as in all groups")
+	require.InEpsilon(t, 1, each[2], 1e-9)
 }
 
 func TestDecode(t *testing.T) {

@@ -19,6 +19,10 @@ import (
 // posterior mean of the logarithm lies k times as far from the mean of all as what its own polls
 // say. So the best linear estimate for a group from d, the distances of the posterior means of
 // its pages, is Σd/(Σk + ratio), which is a step of Newton's method towards the most likely mean.
+//
+// The prior that the distances are from need not have the mean of the pages: one that is wider than
+// they are is quicker as well. What all pages lean is nothing that those of a group have in
+// common, and is taken out first: d is less by k times Σd/Σk of all pages.
 type Standing struct {
 	lean, known int32 // sums of those of the Marks
 }
@@ -69,20 +73,22 @@ func (s *Standing) Drop(m Mark) {
 	s.known -= int32(m.known)
 }
 
-// of returns by how many nats the other pages make one expect a page to lean of which nothing is
-// known, and how much of it is known.
-func (s *Standing) of(own Mark) (lean, known float64) {
-	lean = float64(s.lean-int32(own.lean)) * leanStep
+// of returns by how many nats more than all pages, which lean so much, the others make one expect a page to
+// lean of which nothing is known.
+func (s *Standing) of(own Mark, all float64) (lean float64) {
 	others := float64(s.known-int32(own.known)) / math.MaxUint8
-	lean = max(-mostStanding, min(mostStanding, lean/(others+ratio)))
-	return lean, float64(own.known) / math.MaxUint8
+	lean = float64(s.lean-int32(own.lean))*leanStep - float64(all*others)
+	return max(-mostStanding, min(mostStanding, lean/(others+ratio)))
 }
 
 // A Likeness is how much alike the pages of groups are, in all groups together: by how much a page
 // leans for each nat that the others of its group make one expect, learnt by regression. The zero
 // value takes them to be as different as any, and so does one of groups that have nothing in
 // common.
-type Likeness struct{ product, square float64 }
+type Likeness struct {
+	product, square float64
+	lean, known     int64 // sums of those of all Marks
+}
 
 const (
 	// doubt is the square of nats that it takes for groups to be half believed in: some 50 pages that
@@ -92,28 +98,42 @@ const (
 	likenessMemory = 20
 )
 
+// Replace takes in that a page, in a group or not, has another mark than before.
+func (l *Likeness) Replace(before, now Mark) {
+	l.lean += int64(now.lean) - int64(before.lean)
+	l.known += int64(now.known) - int64(before.known)
+}
+
+// all returns by how many nats all pages lean that are known.
+func (l *Likeness) all() float64 {
+	if l.known == 0 {
+		return 0
+	}
+	return float64(l.lean) * leanStep * math.MaxUint8 / float64(l.known)
+}
+
 // Learn takes in the mark of one of so many pages, of a group.
 func (l *Likeness) Learn(s *Standing, m Mark, pages int) {
-	lean, known := s.of(m)
+	all, known := l.all(), float64(m.known)/math.MaxUint8
+	own, expected := float64(m.lean)*leanStep-float64(all*known), known*s.of(m, all)
 	keep := 1 - 1/(likenessMemory*float64(max(pages, 4)))
-	l.product = float64(l.product*keep) + float64(known*lean*float64(m.lean)*leanStep)
-	l.square = float64(l.square*keep) + float64(known*lean*known*lean)
+	l.product = float64(l.product*keep) + float64(expected*own)
+	l.square = float64(l.square*keep) + float64(expected*expected)
 }
 
 // Lean returns by how many nats the log rate of a page is to be expected above the mean of all
 // pages, by the others of its group alone.
 func (l *Likeness) Lean(s *Standing, own Mark) float64 {
-	lean, _ := s.of(own)
-	return lean * max(0, min(1, l.product/(l.square+doubt)))
+	return s.of(own, l.all()) * max(0, min(1, l.product/(l.square+doubt)))
 }
 
-// Encode writes the likeness.
+// Encode writes the likeness without the marks.
 func (l *Likeness) Encode(e *codec.Encoder) {
 	e.Float64(l.product)
 	e.Float64(l.square)
 }
 
-// Decode reads what Encode wrote.
+// Decode reads what Encode wrote; Replace tells it the marks.
 func (l *Likeness) Decode(d *codec.Decoder) {
 	l.product, l.square = d.Float64In(-mostLikeness, mostLikeness), d.Float64In(0, mostLikeness)
 }

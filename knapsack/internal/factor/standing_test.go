@@ -10,38 +10,43 @@ import (
 
 // The estimate for a page of which nothing is known, by its group, is that of least squares: in
 // groups drawn as the type says, no multiple of it is better. Where groups have nothing in
-// common there is none.
+// common there is none. Both are so wherever the mean of the prior is.
 func TestStanding(t *testing.T) {
 	t.Parallel()
 	const groups, pages, part = 4000, 5, 0.6
 	for _, between := range []float64{1, 0} {
-		rng := rand.New(rand.NewPCG(1, 2))
-		var l Likeness
-		product, square := 0.0, 0.0
-		for range groups {
-			mean := rng.NormFloat64() * math.Sqrt(between)
-			var s Standing
-			marks := make([]Mark, pages)
-			for k := range marks {
-				own := mean + rng.NormFloat64()*math.Sqrt(ratio)
-				// Polls of the page tell as much as makes the posterior variance 1 − part of that of all.
-				noise := (between + ratio) * (1 - part) / part
-				marks[k] = MarkOf(part, part*(own+rng.NormFloat64()*math.Sqrt(noise)))
-				s.Add(marks[k])
+		for _, offset := range []float64{0, -2} {
+			rng := rand.New(rand.NewPCG(1, 2))
+			var l Likeness
+			means, marks, all := make([]float64, groups), make([][pages]Mark, groups), make([]Standing, groups)
+			for g := range groups {
+				means[g] = rng.NormFloat64() * math.Sqrt(between)
+				for k := range pages {
+					own := offset + means[g] + rng.NormFloat64()*math.Sqrt(ratio)
+					// Polls of the page tell as much as makes the posterior variance 1 − part of that of all.
+					noise := (between + ratio) * (1 - part) / part
+					m := MarkOf(part, part*(own+rng.NormFloat64()*math.Sqrt(noise)))
+					all[g].Add(m)
+					l.Replace(Mark{}, m)
+					marks[g][k] = m
+				}
 			}
-			for _, m := range marks {
-				l.Learn(&s, m, groups)
+			product, square := 0.0, 0.0
+			for g := range groups {
+				for _, m := range marks[g] {
+					l.Learn(&all[g], m, groups)
+				}
+				estimate := l.Lean(&all[g], Mark{})
+				product += estimate * means[g]
+				square += estimate * estimate
 			}
-			estimate := l.Lean(&s, Mark{})
-			product += estimate * mean
-			square += estimate * estimate
+			if between == 0 {
+				require.Less(t, square/groups, 0.002, "offset %v", offset)
+				continue
+			}
+			require.InDelta(t, 1, product/square, 0.15, "offset %v", offset)
+			require.Greater(t, square/groups, 0.3, "of a variance of 1, offset %v", offset)
 		}
-		if between == 0 {
-			require.Less(t, square/groups, 0.002)
-			continue
-		}
-		require.InDelta(t, 1, product/square, 0.15)
-		require.Greater(t, square/groups, 0.3, "of a variance of 1")
 	}
 }
 
@@ -49,7 +54,7 @@ func TestStanding(t *testing.T) {
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	var s Standing
-	alike := Likeness{1e6, 1e6}
+	alike := Likeness{product: 1e6, square: 1e6}
 	own, other := MarkOf(0.5, 2), MarkOf(1, 1)
 	s.Add(own)
 	require.Zero(t, alike.Lean(&s, own))
@@ -72,7 +77,7 @@ func TestMarks(t *testing.T) {
 func TestLikenessForgets(t *testing.T) {
 	t.Parallel()
 	for pages, keep := range map[int]float64{1: 1 - 1./80, 4: 1 - 1./80, 100: 1 - 1./2000} {
-		l := Likeness{3, 5}
+		l := Likeness{product: 3, square: 5}
 		for range 10 {
 			l.Learn(new(Standing), Mark{}, pages)
 		}
@@ -86,16 +91,16 @@ func TestLikenessIsAShare(t *testing.T) {
 	t.Parallel()
 	var s Standing
 	s.Add(MarkOf(1, 2))
-	whole := Likeness{1e6, 1e6}
+	whole := Likeness{product: 1e6, square: 1e6}
 	require.Positive(t, whole.Lean(&s, Mark{}))
 	for _, c := range []struct {
 		name string
 		l    Likeness
 		part float64
 	}{
-		{"away", Likeness{-1e6, 1e6}, 0},
-		{"farther", Likeness{3e6, 1e6}, 1},
-		{"half", Likeness{5e5, 1e6}, 0.5},
+		{"away", Likeness{product: -1e6, square: 1e6}, 0},
+		{"farther", Likeness{product: 3e6, square: 1e6}, 1},
+		{"half", Likeness{product: 5e5, square: 1e6}, 0.5},
 	} {
 		require.InDelta(t, c.part*whole.Lean(&s, Mark{}), c.l.Lean(&s, Mark{}), 1e-4, c.name)
 	}
