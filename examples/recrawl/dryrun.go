@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -106,6 +107,9 @@ func (l *crawlLog) crawl(w *world, o *outcome, by goal, seed, draw uint64, group
 			}
 		}
 		id, err := policy.Next(now)
+		if errors.Is(err, knapsack.ErrNoPage) {
+			continue // the policy thinks that none of these pages ever changes: this poll finds nothing
+		}
 		if err != nil {
 			return err
 		}

@@ -237,6 +237,24 @@ func TestDryRunOfOnlyChanges(t *testing.T) {
 	require.Contains(t, logFormat, "polls that found no change must be in the log")
 }
 
+// A policy may have no page to poll: the only page that ever changed is gone, and the estimator
+// polls no other. It lets these polls pass.
+func TestDryRunWithoutAPageToPoll(t *testing.T) {
+	t.Parallel()
+	text := "url,time,changed\n"
+	for k := range 100 {
+		if k < 40 {
+			text += fmt.Sprintf("a,%d,%d\n", 1700000000+5000*k, k%2)
+		}
+		text += fmt.Sprintf("b,%d,0\n", 1700001000+5000*k)
+	}
+	path := filepath.Join(t.TempDir(), "gone.csv")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	var out bytes.Buffer
+	require.NoError(t, run([]string{"-log", path, "-draws", "1", "-policies", "estimator"}, &out, io.Discard))
+	require.Regexp(t, `estimator +\d+ `, out.String())
+}
+
 // A single draw has no standard deviation.
 func TestDryRunOfOneDraw(t *testing.T) {
 	t.Parallel()
