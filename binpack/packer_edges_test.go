@@ -373,6 +373,7 @@ func TestWeightsRoundUp(t *testing.T) {
 	}{
 		{1, 2, 2}, {1, 2.4, 3}, {1, 2.6, 3}, {1, 1e-9, 1}, {1, 2 + 1e-12, 3}, {1, 3 - 1e-12, 3},
 		{0.1, 0.3, 3}, {0.1, 0.7, 7}, {0.1, 0.2, 2}, {0.1, 0.6, 6}, {1, 0, 0},
+		{1e198, 1e-281, 1}, {1, math.SmallestNonzeroFloat64, 1},
 	} {
 		q := resource{fixed: c.quantum, bound: true}
 		u, err := q.units(c.weight, 0)

@@ -132,6 +132,9 @@ func (q *resource) units(w float64, old int64) (amount, error) {
 	if math.Abs(x-float64(r.units)) > x*nearly {
 		r.units = int64(math.Ceil(x))
 	}
+	if w > 0 {
+		r.units = max(r.units, 1) // x may be too small for a float
+	}
 	if r.units > packing.MaxTotal-(q.total-old) {
 		return amount{}, fmt.Errorf("%w: weight %v: the sum is more than 2^62 quanta of %v", ErrConfig, w, q.quantum())
 	}

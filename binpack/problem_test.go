@@ -507,6 +507,22 @@ func TestLeastFloats(t *testing.T) {
 	require.Equal(t, 2, bins(t, Problem[float32]{Weights: []float32{0, least, least}, Capacity: least}))
 }
 
+// A weight that is 0 in every unit of the largest one, even as a float, is above 0 all the same.
+func TestVanishingWeights(t *testing.T) {
+	t.Parallel()
+	for _, tiny := range []float64{1e-281, math.SmallestNonzeroFloat64} {
+		p := Problem[float64]{Weights: []float64{tiny, 7e198}, Capacity: 7e198}
+		require.Equal(t, 2, bins(t, p))
+		s, err := Solve(context.Background(), p, SolveConfig{})
+		require.NoError(t, err)
+		require.NoError(t, CheckPacking(p, s.Packing))
+		require.Equal(t, 2, s.Bins)
+		chosen, err := MaxSubset(context.Background(), p.Weights, p.Capacity)
+		require.NoError(t, err)
+		require.Equal(t, []int{1}, chosen.Items)
+	}
+}
+
 // Weights near the end of the range do not overflow anything.
 func TestHugeWeights(t *testing.T) {
 	t.Parallel()

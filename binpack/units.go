@@ -132,7 +132,7 @@ func floatUnits[W Weight](weights, caps []W, fine bool) (units, error) {
 			return g.Up(float64(w))
 		}
 		x := float64(w) * scale
-		if n = int64(x); float64(n) == x {
+		if n = int64(x); float64(n) == x && (n > 0 || w == 0) { // x is 0 also where it is too small for a float
 			return n, true
 		}
 		return n + 1, false

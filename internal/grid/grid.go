@@ -65,12 +65,18 @@ func New(exp int) Grid {
 	return g
 }
 
-// units returns x/2^exp.
-func (g Grid) units(x float64) float64 {
+// units returns x/2^exp, but the least float above 0 where that is too small for a float: such an
+// x is no multiple of the quantum.
+func (g Grid) units(x float64) (u float64) {
 	if g.inverse == 0 {
-		return math.Ldexp(x, -g.exp)
+		u = math.Ldexp(x, -g.exp)
+	} else {
+		u = x * g.inverse
 	}
-	return x * g.inverse
+	if u == 0 && x > 0 {
+		return math.SmallestNonzeroFloat64
+	}
+	return u
 }
 
 // Down returns x in units, rounded down, and whether that is exact. The result must fit
