@@ -274,8 +274,10 @@ func (a *Assigner) Next(site int) (int, error) {
 }
 
 // Observe reports how long the access of a site took from the arm that Next returned. For an access
-// that failed, report the time after which it was given up. The error is ErrUnknown, ErrDuration
-// (also above 1e15) or ErrNotAsked (also if the arm was removed meanwhile).
+// that failed, report the time after which it was given up. Take a unit in which durations are
+// between 1e-18 and 1e15: of shorter ones Assigner cannot estimate the noise. A duration of 0 is
+// allowed. The error is ErrUnknown, ErrDuration (also above 1e15) or ErrNotAsked (also if the arm
+// was removed meanwhile).
 func (a *Assigner) Observe(site int, duration float64) error {
 	slot, err := a.siteSlot(site)
 	if err != nil {

@@ -24,6 +24,33 @@ func TestAssignerExtremes(t *testing.T) {
 	}
 }
 
+// The unit of the durations makes no difference, down to 1e-18 and up to 1e15.
+func TestAssignerDurationsHaveNoUnit(t *testing.T) {
+	t.Parallel()
+	for _, noise := range []float64{.01, .1, .8} {
+		choices := func(exponent int) (arms []int) {
+			a := newAssigner(t, 8, 40, AssignerConfig{}, 1)
+			rng := rand.New(rand.NewPCG(3, 4))
+			for n := range 60 * 40 {
+				arm, err := a.Next(n % 40)
+				require.NoError(t, err)
+				arms = append(arms, arm)
+				d := 2.
+				if arm == n%8 {
+					d = 1
+				}
+				d *= max(0, 1+float64(noise*rng.NormFloat64()))
+				require.NoError(t, a.Observe(n%40, math.Ldexp(d, exponent)))
+			}
+			return arms
+		}
+		want := choices(0)
+		for _, exponent := range []int{-59, -20, 20, 46} {
+			require.Equal(t, want, choices(exponent), "durations times 2^%d", exponent)
+		}
+	}
+}
+
 func TestAssignerRejects(t *testing.T) {
 	t.Parallel()
 	src := rand.NewPCG(1, 2)

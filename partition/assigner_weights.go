@@ -41,8 +41,9 @@ func (u *weightUnit) in(weight float64) float64 { return math.Ldexp(weight, -u.e
 // SetWeight sets the weight of a site, which is 1 unless set. The weight is the value of saving a
 // unit of time on the site, for instance the number of updates expected from it in a crawl. If arms
 // have limited capacities, heavier sites get faster arms, and only the ratios of weights matter. If
-// no arm is limited, every site gets its fastest arm and weights do not matter. O(1). The error is
-// ErrUnknown, or ErrConfig for a weight below 0 or above 3e38.
+// no arm is limited, every site gets its fastest arm and weights do not matter. Weights are kept as
+// float32, so one below 1e-45 counts as 0. O(1). The error is ErrUnknown, or ErrConfig for a weight
+// below 0 or above 3e38.
 func (a *Assigner) SetWeight(site int, weight float64) error {
 	slot, err := a.siteSlot(site)
 	if err != nil {
