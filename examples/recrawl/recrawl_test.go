@@ -132,7 +132,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-env zipf", "0 numbers, want 2"},
 		{"-env web", "there are zipf, tld, poisson, bursty and calm"},
 		{"-env zipf:2,1", "alpha 2"},
-		{"-env zipf:0,1", "no page changes"},
+		{"-env zipf:0,1", "no page changes"}, {"-env zipf:0.9,-1.5", "exponent -1.5: want 0 at least"},
 		{"-env zipf:0.3,1.5,q=3", `no setting is called "q"`},
 		{"-env zipf:0.3,1.5,r=-3", "not a whole number"},
 		{"-env calm:often", `"often" is not a number`},

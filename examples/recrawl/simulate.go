@@ -69,7 +69,10 @@ func (w *world) zipf(a envArgs) error {
 	if cfg.Alpha == 0 { // which would be the default
 		return errors.New("with alpha 0 no page changes")
 	}
-	if cfg.Beta == 0 { // likewise
+	if cfg.Beta < 0 { // which would be 0
+		return fmt.Errorf("exponent %v: want 0 at least", cfg.Beta)
+	}
+	if cfg.Beta == 0 { // which would be the default
 		cfg.Beta = -1
 	}
 	w.slots, w.swapEvery = true, cfg.SwapEvery
