@@ -22,7 +22,7 @@ import (
 //
 // The prior that the distances are from need not have the mean of the pages: one that is wider than
 // they are is quicker as well. What all pages lean is nothing that those of a group have in
-// common, and is taken out first: d is less by k times Σd/Σk of all pages.
+// common, and is taken out first: d is less by k times Σd/(Σk + ratio) of all pages.
 type Standing struct {
 	lean, known int32 // sums of those of the Marks
 }
@@ -104,12 +104,9 @@ func (l *Likeness) Replace(before, now Mark) {
 	l.known += int64(now.known) - int64(before.known)
 }
 
-// all returns by how many nats all pages lean that are known.
+// all returns by how many nats all pages lean.
 func (l *Likeness) all() float64 {
-	if l.known == 0 {
-		return 0
-	}
-	return float64(l.lean) * leanStep * math.MaxUint8 / float64(l.known)
+	return float64(l.lean) * leanStep / (float64(l.known)/math.MaxUint8 + ratio)
 }
 
 // Learn takes in the mark of one of so many pages, of a group.
