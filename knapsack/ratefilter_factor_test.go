@@ -231,6 +231,30 @@ func TestGroupsOfStrangers(t *testing.T) {
 	require.Less(t, mean, 0.02)
 }
 
+// What is found in a group is compared with what is found in all groups: the more that is, the less
+// the group stands out.
+func TestGroupsAreJudgedByTheUsual(t *testing.T) {
+	t.Parallel()
+	f, groups := busyAndQuiet(t, Freshness)
+	since, busy := f.now-f.model.Cycle(), uint32(Slot(groups[0]))
+	before, _ := f.pulse(busy, since)
+	for range 100 {
+		f.usual.Learn(9, 1, f.Len())
+	}
+	after, _ := f.pulse(busy, since)
+	require.Less(t, after, 0.9*before)
+}
+
+// A saved state in which a page that was removed is still marked is forged.
+func TestMarksOfRemovedPagesAreForged(t *testing.T) {
+	t.Parallel()
+	f, _ := busyAndQuiet(t, Freshness)
+	require.NoError(t, f.Remove(0))
+	require.NoError(t, new(RateFilter).UnmarshalBinary(saved(t, f)))
+	f.marks[0] = factor.MarkOf(1, 1)
+	require.ErrorIs(t, new(RateFilter).UnmarshalBinary(saved(t, f)), ErrCorrupt)
+}
+
 // A page that is new begins with what is known of its group: beside pages that change often it is
 // expected to, whatever the objective, and beside pages that hardly change it is not. Without
 // groups both begin alike.

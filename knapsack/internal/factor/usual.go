@@ -7,9 +7,8 @@ import "github.com/recrawl/recrawl/internal/codec"
 // were taken to be, and after them by how much pages that come in bursts were. It forgets in about as many
 // answers as there are pages. The zero value knows nothing.
 //
-// In two generated histories of news with groups at random, copies are .9 % less stale with it, and delays 1.1 %
-// shorter. On four recorded histories and on seven of files that change at releases, at three budgets each, copies
-// are .3 % less stale with it, delays .3 % shorter, and as much is detected.
+// In two generated histories of news with groups at random, copies are .6 % less stale with it, and delays .8 %
+// shorter (three budgets). On seven histories of files that change at releases it makes no difference.
 type Usual struct{ found, expected float64 }
 
 // usualPull is how many expected changes it takes until a Usual half believes what it sees. With 2
