@@ -27,65 +27,80 @@ const (
 // releases are what was downloaded.
 type releases struct {
 	history *webenv.History
+	of      nouns
 
 	unserved, cut            []string // modules
 	unreadable, gone, future []string // versions
 
-	releases, crowded, quiet int
-	first, last              float64 // releases
+	changes, crowded, quiet int
+	first, last             float64 // changes
 }
+
+// nouns say what pages and their changes are.
+type nouns struct{ page, change string }
 
 // assemble forms the history of the modules: the releases of a number of days before the last one,
 // to the second. Modules are in ascending order of their paths.
 func assemble(modules []listing, days int, now time.Time) *releases {
-	r := &releases{history: new(webenv.History), last: math.Inf(-1)}
-	latest := float64(now.Unix() + day)
+	r := &releases{history: new(webenv.History), of: nouns{"module", "release"}}
+	last := math.Inf(-1)
 	for _, m := range modules {
 		if !m.served {
 			r.unserved = append(r.unserved, m.path)
 			continue
 		}
 		var times []float64
-		for _, v := range m.versions {
-			at, name := float64(v.time.Unix()), m.path+"@"+v.name
-			switch {
-			case errors.Is(v.err, errUnserved):
-				r.gone = append(r.gone, name)
-			case v.err != nil:
-				r.unreadable = append(r.unreadable, name)
-			case at > latest:
-				r.future = append(r.future, name)
-			default:
-				times = append(times, at)
-				r.last = max(r.last, at)
-			}
+		for _, v := range r.dated(m, now) {
+			times = append(times, v.at())
+			last = max(last, v.at())
 		}
 		slices.Sort(times)
 		r.history.Names = append(r.history.Names, m.path)
 		r.history.Times = append(r.history.Times, slices.Compact(times))
 	}
-	begin := r.last - float64(days)*day
-	more := make(map[string]bool, len(modules))
-	for _, m := range modules {
-		more[m.path] = m.more
-	}
-	seconds := map[float64]int{}
+	begin := last - float64(days)*day
 	for page, times := range r.history.Times {
-		kept := times
-		for len(kept) > 0 && kept[0] < begin {
-			kept = kept[1:]
+		for len(times) > 0 && times[0] < begin {
+			times = times[1:]
 		}
-		if name := r.history.Names[page]; more[name] {
-			r.cut = append(r.cut, name)
+		r.history.Times[page] = times
+	}
+	r.count()
+	return r
+}
+
+// dated returns the versions of a module whose times are known, in ascending order of the versions. It takes
+// down what is the matter with others.
+func (r *releases) dated(m listing, now time.Time) (versions []version) {
+	if m.more {
+		r.cut = append(r.cut, m.path)
+	}
+	for _, v := range m.versions {
+		switch name := m.path + "@" + v.name; {
+		case errors.Is(v.err, errUnserved):
+			r.gone = append(r.gone, name)
+		case v.err != nil:
+			r.unreadable = append(r.unreadable, name)
+		case v.time.Unix() > now.Unix()+day:
+			r.future = append(r.future, name)
+		default:
+			versions = append(versions, v)
 		}
-		if len(kept) == 0 {
+	}
+	return versions
+}
+
+// count counts what is in the history.
+func (r *releases) count() {
+	seconds := map[float64]int{}
+	for _, times := range r.history.Times {
+		if len(times) == 0 {
 			r.quiet++
 		}
-		for _, at := range kept {
+		for _, at := range times {
 			seconds[at]++
 		}
-		r.releases += len(kept)
-		r.history.Times[page] = kept
+		r.changes += len(times)
 	}
 	for _, n := range seconds {
 		if n >= crowd {
@@ -93,16 +108,15 @@ func assemble(modules []listing, days int, now time.Time) *releases {
 		}
 	}
 	r.first, r.last, _ = r.history.Span()
-	return r
 }
 
 // check reports that there is nothing to write.
 func (r *releases) check() error {
 	switch {
 	case r.history.Len() == 0:
-		return errors.New("the proxy serves none of the modules: there is no history")
-	case r.releases == 0:
-		return errors.New("no module has a release: there is no history")
+		return errors.New("the proxy serves no version of any module: there is no history")
+	case r.changes == 0:
+		return fmt.Errorf("no %s has a %s: there is no history", r.of.page, r.of.change)
 	}
 	return nil
 }
@@ -129,17 +143,17 @@ func (r *releases) text(file string) string {
 	var b strings.Builder
 	date := func(at float64) string { return time.Unix(int64(at), 0).UTC().Format(time.DateOnly) }
 	fmt.Fprintf(&b, "releases: %s with %s in %s, %s to %s\n",
-		count(r.history.Len(), "module"), count(r.releases, "release"), count(int(math.Round(r.days())), "day"), date(r.first), date(r.last))
-	fmt.Fprintf(&b, "releases: %s without a release; %.1f %% of the releases share their second with four others or more\n",
-		count(r.quiet, "module"), 100*float64(r.crowded)/float64(r.releases))
+		count(r.history.Len(), r.of.page), count(r.changes, r.of.change), count(int(math.Round(r.days())), "day"), date(r.first), date(r.last))
+	fmt.Fprintf(&b, "releases: %s without a %s; %.1f %% of the %ss share their second with four others or more\n",
+		count(r.quiet, r.of.page), r.of.change, 100*float64(r.crowded)/float64(r.changes), r.of.change)
 	budget := r.budget()
 	if budget == 0 {
-		b.WriteString("releases: all at the same time: recrawl replays releases of two times at least\n")
+		fmt.Fprintf(&b, "releases: all at the same time: recrawl replays %ss of two times at least\n", r.of.change)
 		return b.String()
 	}
 	text := strconv.FormatFloat(budget, 'f', -1, 64)
-	fmt.Fprintf(&b, "releases: %s polls an hour are %d polls of each module in that time:\n  go run ./examples/recrawl -trace %s -budget %s\n",
-		text, pollsOfAPage, report.Quote(file), text)
+	fmt.Fprintf(&b, "releases: %s polls an hour are %d polls of each %s in that time:\n  go run ./examples/recrawl -trace %s -budget %s\n",
+		text, pollsOfAPage, r.of.page, report.Quote(file), text)
 	return b.String()
 }
 
@@ -148,18 +162,19 @@ func (r *releases) rows() []report.Row {
 	row := func(quantity, unit string, v float64) report.Row {
 		return report.Row{Source: "recrawl", Item: "releases", Quantity: quantity, Unit: unit, Measured: v, Runs: 1}
 	}
+	pages, changes := r.of.page+"s", r.of.change+"s"
 	rows := []report.Row{
-		row("modules", "modules", float64(r.history.Len())),
-		row("releases", "releases", float64(r.releases)),
+		row(pages, pages, float64(r.history.Len())),
+		row(changes, changes, float64(r.changes)),
 		row("time from the first to the last", "days", r.days()),
-		row("releases that share their second with four others or more, of all", "1", float64(r.crowded)/float64(r.releases)),
-		row("modules without a release", "modules", float64(r.quiet)),
+		row(changes+" that share their second with four others or more, of all", "1", float64(r.crowded)/float64(r.changes)),
+		row(pages+" without a "+r.of.change, pages, float64(r.quiet)),
 		row("modules not served", "modules", float64(len(r.unserved))),
 		row("modules of which versions are missing", "modules", float64(len(r.cut))),
 		row("versions left out", "versions", float64(len(r.unreadable)+len(r.gone)+len(r.future))),
 	}
 	if budget := r.budget(); budget > 0 {
-		rows = append(rows, row(fmt.Sprintf("budget that is %d polls of each module", pollsOfAPage), "polls per hour", budget))
+		rows = append(rows, row(fmt.Sprintf("budget that is %d polls of each %s", pollsOfAPage, r.of.page), "polls per hour", budget))
 	}
 	return rows
 }

@@ -1,5 +1,6 @@
-// Command releases downloads from a module proxy when versions of Go modules were released. It writes
-// them as a history that examples/recrawl replays: a real web of pages that change.
+// Command releases downloads from a module proxy when versions of Go modules were released, or in which of them
+// each file of a module changed. It writes that as a history that examples/recrawl replays: a real web of pages
+// that change.
 package main
 
 import (
@@ -18,6 +19,7 @@ import (
 	"syscall"
 
 	"github.com/google/renameio/v2/maybe"
+	"golang.org/x/mod/module"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
@@ -31,7 +33,12 @@ of your own go.sum.
   go run ./examples/releases -out releases.csv
   go run ./examples/releases -sum examples/go.sum -out releases.csv
   go list -m -f '{{.Path}}' all | go run ./examples/releases -modules - -out releases.csv
-  go run ./examples/recrawl -trace releases.csv -policies uniform,discounted,rate-filter`
+  go run ./examples/recrawl -trace releases.csv -policies uniform,discounted,rate-filter
+
+With -files each file of one module is a page, which changes at the versions in which the file
+differs: most pages change together, as on a site that is published at releases.
+
+  go run ./examples/releases -files google.golang.org/grpc -out files.csv`
 
 const notes = `Lines of the history are name,unix,unix,…, sorted by name. A module without a release in the
 last -days stays in it as a page that never changed. Versions of a module with the same second are
@@ -40,14 +47,19 @@ or 451) is left out and named. So is a version whose time cannot be read or is l
 After answers 429 and 5xx, and after failures of the network, the program tries again four times.
 Then it ends without a history.
 
+-files downloads versions whole: those that were the latest release when they came, no pre-releases
+and no repairs of earlier releases. Pages are the files of the first of them in the last -days. A
+file that is gone changes once more, and then never. In its name a comma is %2C and a percent sign
+%25.
+
 Unless -proxy is given, modules that match GONOPROXY are not asked for, as their names may be
 secret. The go command does the same.`
 
 // settings are what the command line says.
 type settings struct {
 	*report.Program
-	proxy, sum, modules string
-	days, versions      int
+	proxy, sum, modules, files string
+	days, versions             int
 
 	stdin io.Reader
 	env   func(context.Context) (environment, error)
@@ -55,8 +67,8 @@ type settings struct {
 }
 
 const (
-	// quickVersions is how many versions of a module -quick asks for.
-	quickVersions = 20
+	// quickVersions is how many versions of a module -quick asks for, and manyVersions how many -files does.
+	quickVersions, manyVersions = 20, 1000
 	// most bounds the flags that are numbers.
 	most = 1_000_000
 )
@@ -73,21 +85,27 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.StringVar(&s.proxy, "proxy", "", "`URL` of the module proxy (default the first of go env GOPROXY)")
 	f.StringVar(&s.sum, "sum", "", "`file` with the modules: a go.sum, or a go.mod if its name ends in .mod (default the go.sum of the module of this folder, else examples/go.sum)")
 	f.StringVar(&s.modules, "modules", "", "`file` with the modules, one path in a line (- for standard input); what follows a path is ignored, and so are lines that begin with #")
+	f.StringVar(&s.files, "files", "", "`module` whose files are the pages")
 	f.IntVar(&s.days, "days", 1500, "keep the releases of this `number` of days before the latest one of all")
-	f.IntVar(&s.versions, "versions", 120, "ask for at most this `number` of versions of a module, the highest ones")
+	f.IntVar(&s.versions, "versions", 120, fmt.Sprintf("ask for at most this `number` of versions of a module, the highest ones; %d with -files", manyVersions))
 	s.Notes = notes
 	if err := s.Parse(args); err != nil {
 		return nil, err
 	}
-	if s.Quick && !s.Given("versions") {
-		s.versions = quickVersions
+	if !s.Given("versions") {
+		switch {
+		case s.Quick:
+			s.versions = quickVersions
+		case s.files != "":
+			s.versions = manyVersions
+		}
 	}
 	return s, s.check()
 }
 
 // check reports a setting that makes no sense.
 func (s *settings) check() error {
-	for _, name := range []string{"proxy", "sum", "modules", "out"} {
+	for _, name := range []string{"proxy", "sum", "modules", "files", "out"} {
 		if s.Given(name) && s.Flags.Lookup(name).Value.String() == "" {
 			return report.Usagef("-%s is empty", name)
 		}
@@ -95,7 +113,8 @@ func (s *settings) check() error {
 	if err := cmp.Or(
 		s.OnlyIf(false, "with programs that draw numbers, which this one does not", "seed"),
 		s.OnlyIf(s.Out != "", "with -out, as the history is on standard output otherwise", "json"),
-		s.OnlyIf(s.modules == "", "without -modules", "sum"),
+		s.OnlyIf(s.modules == "" && s.files == "", "without -modules and -files", "sum"),
+		s.OnlyIf(s.files == "", "without -files", "modules"),
 	); err != nil {
 		return err
 	}
@@ -104,6 +123,11 @@ func (s *settings) check() error {
 		return report.Usagef("-days %d: want 1 to %d", s.days, most)
 	case s.versions < 1 || s.versions > most:
 		return report.Usagef("-versions %d: want 1 to %d", s.versions, most)
+	}
+	if s.files != "" {
+		if err := module.CheckPath(s.files); err != nil {
+			return report.Usagef("-files: %w", err)
+		}
 	}
 	if s.proxy != "" {
 		if _, err := proxyURL(s.proxy); err != nil {
@@ -133,14 +157,13 @@ func (s *settings) download(ctx context.Context) error {
 		return err
 	}
 	p := s.serve(base)
-	found, err := p.releases(ctx, paths, s.versions)
+	r, err := s.ask(ctx, p, paths)
 	if err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("stopped before the end, there is no history: %w", err)
 		}
 		return err
 	}
-	r := assemble(found, s.days, p.now())
 	s.tell(r, base)
 	if err := r.check(); err != nil {
 		return err
@@ -162,15 +185,29 @@ func (s *settings) download(ctx context.Context) error {
 	return err
 }
 
+// ask downloads what the history says.
+func (s *settings) ask(ctx context.Context, p *proxy, paths []string) (*releases, error) {
+	if s.files != "" {
+		return p.files(ctx, s.files, s.versions, s.days)
+	}
+	found, err := p.releases(ctx, paths, s.versions)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(found, s.days, p.now()), nil
+}
+
 // sources returns which modules to ask for, and the proxy.
 func (s *settings) sources(ctx context.Context) (paths []string, base *url.URL, err error) {
 	var env environment
-	if s.proxy == "" || s.sum == "" && s.modules == "" {
+	if s.proxy == "" || s.sum == "" && s.modules == "" && s.files == "" {
 		if env, err = s.env(ctx); err != nil {
-			return nil, nil, fmt.Errorf("%w; with -proxy and -sum or -modules it is not needed", err)
+			return nil, nil, fmt.Errorf("%w; with -proxy and -sum, -modules or -files it is not needed", err)
 		}
 	}
-	if s.modules != "" {
+	if s.files != "" {
+		paths = []string{s.files}
+	} else if s.modules != "" {
 		paths, err = modulesOf(s.modules, s.stdin, readList)
 	} else {
 		sum := cmp.Or(s.sum, env.sum())

@@ -135,11 +135,15 @@ func (w *web) clock() time.Time {
 	return w.now
 }
 
-// download runs the program on the web with a list of modules on standard input.
+// download runs the program on the web with a list of modules on standard input, if there is one.
 func (w *web) download(t *testing.T, ctx context.Context, modules string, args ...string) (out, said string, err error) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	s, err := parse(append([]string{"-proxy", w.URL, "-modules", "-"}, args...), &stdout, &stderr)
+	args = append([]string{"-proxy", w.URL}, args...)
+	if modules != "" {
+		args = append(args, "-modules", "-")
+	}
+	s, err := parse(args, &stdout, &stderr)
 	require.NoError(t, err)
 	s.stdin = strings.NewReader(modules)
 	s.env = func(context.Context) (environment, error) {
@@ -276,7 +280,7 @@ func TestUnserved(t *testing.T) {
 	}
 
 	out, said, err = w.download(t, t.Context(), "a.test/gone")
-	require.EqualError(t, err, "the proxy serves none of the modules: there is no history")
+	require.EqualError(t, err, "the proxy serves no version of any module: there is no history")
 	require.Empty(t, out)
 	require.Contains(t, said, "a.test/gone")
 }
@@ -753,7 +757,7 @@ func TestCommandLine(t *testing.T) {
 	for _, args := range []string{
 		"-days 0", "-days -1", "-days 1e3", "-days 1000001", "-versions 0", "-versions 1000001", "-seed 2", "-json",
 		"-proxy one.test", "-proxy ftp://one.test", "-proxy https://", "-proxy https://one.test?a=b", "-proxy=", "-sum=", "-modules=", "-out=",
-		"-modules a -sum b", "-x", "x",
+		"-modules a -sum b", "-files a.test/a -sum b", "-files a.test/a -modules b", "-files=", "-files ../a", "-x", "x",
 	} {
 		require.ErrorAs(t, run(strings.Fields(args), io.Discard, io.Discard), new(report.UsageError), args)
 	}
@@ -763,4 +767,7 @@ func TestCommandLine(t *testing.T) {
 	s, err = parse([]string{"-quick", "-versions", "30"}, io.Discard, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, 30, s.versions)
+	s, err = parse([]string{"-files", "a.test/a"}, io.Discard, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, manyVersions, s.versions)
 }

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// together is how many requests are under way at the same time.
+	// together is how many requests are under way at the same time at most.
 	together = 8
 	// attempts is how often something is asked for at most.
 	attempts = 5
@@ -35,6 +35,8 @@ const (
 	longestList = 4 << 20
 	// longestInfo, in bytes: the two fields that are read, and what else a proxy may say.
 	longestInfo = 256 << 10
+	// longestAnswer is how long an answer may take, and slowest, in bytes a second, how slowly a long one may come.
+	longestAnswer, slowest = time.Minute, 1 << 20
 
 	userAgent = "recrawl-releases (+https://github.com/recrawl/recrawl)"
 )
@@ -68,7 +70,7 @@ func newProxy(base *url.URL) *proxy {
 	transport.MaxIdleConnsPerHost = together // else only two are kept for the next requests
 	return &proxy{
 		base:   base,
-		client: &http.Client{Transport: transport, Timeout: time.Minute},
+		client: &http.Client{Transport: transport},
 		now:    time.Now,
 		wait:   wait,
 	}
@@ -105,7 +107,7 @@ type version struct {
 // releases asks for the latest versions of each module, most at most, and when they were released.
 func (p *proxy) releases(ctx context.Context, paths []string, most int) ([]listing, error) {
 	modules := make([]listing, len(paths))
-	err := each(ctx, "modules", len(paths), func(ctx context.Context, i int) (err error) {
+	err := each(ctx, "modules", together, len(paths), func(ctx context.Context, i int) (err error) {
 		modules[i], err = p.list(ctx, paths[i], most)
 		return err
 	})
@@ -122,7 +124,7 @@ func (p *proxy) releases(ctx context.Context, paths []string, most int) ([]listi
 			jobs = append(jobs, job{m.path, &m.versions[k]})
 		}
 	}
-	err = each(ctx, "versions", len(jobs), func(ctx context.Context, i int) error {
+	err = each(ctx, "versions", together, len(jobs), func(ctx context.Context, i int) error {
 		at, err := p.info(ctx, jobs[i].path, jobs[i].name)
 		if errors.Is(err, errUnserved) || errors.Is(err, errUnreadable) {
 			jobs[i].err = err
@@ -134,9 +136,12 @@ func (p *proxy) releases(ctx context.Context, paths []string, most int) ([]listi
 	return modules, err
 }
 
+// at returns when the version was released, in Unix seconds.
+func (v version) at() float64 { return float64(v.time.Unix()) }
+
 // each calls f(0..n−1), some at a time, with a progress bar. The first error ends it, and the
 // context of the other calls.
-func each(ctx context.Context, label string, n int, f func(ctx context.Context, i int) error) error {
+func each(ctx context.Context, label string, some, n int, f func(ctx context.Context, i int) error) error {
 	if n == 0 {
 		return nil // no bar either
 	}
@@ -146,7 +151,7 @@ func each(ctx context.Context, label string, n int, f func(ctx context.Context, 
 	defer bar.Done()
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(n, together) {
+	for range min(n, some) {
 		workers.Go(func() {
 			for ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
@@ -218,15 +223,7 @@ func releasesOf(list string) (names []string) {
 
 // info asks when a version was released.
 func (p *proxy) info(ctx context.Context, path, name string) (at time.Time, err error) {
-	escapedPath, err := module.EscapePath(path)
-	if err != nil {
-		return at, err
-	}
-	escaped, err := module.EscapeVersion(name)
-	if err != nil {
-		return at, err
-	}
-	err = p.get(ctx, longestInfo, func(body []byte) error {
+	err = p.getVersion(ctx, longestInfo, func(body []byte) error {
 		var answer struct{ Version, Time string }
 		if err := json.Unmarshal(body, &answer); err != nil {
 			err := fmt.Errorf("%w: %w", errUnreadable, err)
@@ -240,8 +237,21 @@ func (p *proxy) info(ctx context.Context, path, name string) (at time.Time, err 
 			return errUnreadable
 		}
 		return nil
-	}, escapedPath, "@v", escaped+".info")
+	}, path, name, ".info")
 	return at, err
+}
+
+// getVersion gets something about a version.
+func (p *proxy) getVersion(ctx context.Context, limit int64, read func(body []byte) error, path, name, what string) error {
+	escapedPath, err := module.EscapePath(path)
+	if err != nil {
+		return err
+	}
+	escaped, err := module.EscapeVersion(name)
+	if err != nil {
+		return err
+	}
+	return p.get(ctx, limit, read, escapedPath, "@v", escaped+what)
 }
 
 // get asks for something until an answer can be read, some times at most.
@@ -281,6 +291,8 @@ func (p *proxy) turn(ctx context.Context) error {
 
 // ask asks once.
 func (p *proxy) ask(ctx context.Context, address string, limit int64, read func(body []byte) error) error {
+	ctx, cancel := context.WithTimeout(ctx, longestAnswer+time.Duration(limit/slowest)*time.Second)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
