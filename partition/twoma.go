@@ -90,7 +90,7 @@ func (c TWOMAConfig) resolve() (TWOMAConfig, error) {
 //
 // This is about 1 + Entry·(½ + (ln(M·(R−1)/R) + 0.577)/(−ln q)). 1/(−ln q) is about R − 1.5, or
 // R − ½ with AnyArm (R > 2). So the crawls grow with the number of arms and with the logarithm of the
-// number of objects. Arms and objects are as for NewTWOMA; the error is ErrConfig.
+// number of objects.
 func (c TWOMAConfig) ExpectedCrawls(arms, objects int) (float64, error) {
 	c, err := c.resolve()
 	if err != nil {

@@ -140,4 +140,7 @@ func TestCommandLine(t *testing.T) {
 	for _, args := range []string{"-workers 0", "-workers 9 -n 8", "-n 0", "-n 1000000000000", "-polls 0", "-x", "x"} {
 		require.ErrorAs(t, run(strings.Fields(args), io.Discard, io.Discard), new(report.UsageError), args)
 	}
+	s, err := parse([]string{"-n", "3"}, io.Discard, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, 3, s.workers, "by default there are not more workers than pages")
 }

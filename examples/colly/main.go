@@ -51,6 +51,9 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	if s.Quick && !s.Given("polls") {
 		s.polls = 5000
 	}
+	if !s.Given("workers") {
+		s.workers = max(1, min(s.workers, s.pages))
+	}
 	switch {
 	case s.pages < 1 || s.pages > mostPages:
 		return nil, report.Usagef("-n %d: want 1 to %d", s.pages, int(mostPages))

@@ -266,6 +266,22 @@ func TestDryRunOfOneDraw(t *testing.T) {
 	require.Contains(t, out.String(), "A single draw has no standard deviation.")
 }
 
+// Outcomes that are equal are as good as each other, also where nothing was ever stale.
+func TestBetter(t *testing.T) {
+	t.Parallel()
+	for _, g := range goals {
+		for _, x := range []float64{0, 0.5, 1} {
+			require.EqualValues(t, 1, g.better(x, x), "%s %v", g.name, x)
+		}
+		a, b := 0.8, 0.4 // the greater one is better
+		if g.name != "detections" && g.name != "freshness" {
+			a, b = b, a
+		}
+		require.Greater(t, g.better(a, b), 1.9, g.name)
+		require.Less(t, g.better(b, a), 1/1.9, g.name)
+	}
+}
+
 // What the verdict names, and whether it is better than chance. Each outcome has the
 // detections of two draws or three.
 func TestJudge(t *testing.T) {

@@ -30,12 +30,14 @@ func goalsNamed(names string) ([]goal, error) {
 }
 
 // better returns how many times better a is than b: more detections, or less staleness,
-// age, harmonic cost or delay.
+// age, harmonic cost or delay. That is 1 if they are equal, also where neither has any.
 func (g goal) better(a, b float64) float64 {
-	switch g.name {
-	case "detections":
+	switch {
+	case a == b:
+		return 1
+	case g.name == "detections":
 		return a / b
-	case "freshness":
+	case g.name == "freshness":
 		return (1 - b) / (1 - a)
 	default:
 		return b / a
