@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -106,5 +107,42 @@ func TestGuardWhenConnected(t *testing.T) {
 		require.ErrorIs(t, f.Poll(WithGuard(t.Context(), ours), 1, "http://"+host+"/page", nil).Err, ErrElsewhere, path)
 		require.Equal(t, before, requests.Load(), path)
 		require.NoError(t, f.Poll(t.Context(), 1, "http://"+host+"/page", nil).Err, path)
+	}
+}
+
+// A host that switches to another protocol, which nobody asked for, and then says nothing keeps no worker.
+func TestHostSwitchesProtocols(t *testing.T) {
+	t.Parallel()
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" && r.Host != "robots.test" {
+			http.NotFound(w, r)
+			return
+		}
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c) // until the crawler closes it
+	}))
+	t.Cleanup(host.Close)
+	proxy, err := ParsePoint(host.URL, false)
+	require.NoError(t, err)
+	t.Cleanup(proxy.Close)
+	f, err := New(Config{UserAgent: "test (+http://test.test)", Clock: newManual(), Points: []Point{proxy}})
+	require.NoError(t, err)
+	for page, want := range map[string]error{"http://a.test/page": nil, "http://robots.test/page": ErrNoRobots} {
+		results := make(chan Result, 1)
+		go func() { results <- f.Poll(t.Context(), 1, page, nil) }()
+		select {
+		case res := <-results:
+			require.ErrorContains(t, res.Err, "status 101", page)
+			if want != nil {
+				require.ErrorIs(t, res.Err, want, page)
+			}
+		case <-time.After(10 * time.Second):
+			require.Fail(t, "the poll does not end", page)
+		}
 	}
 }

@@ -244,6 +244,11 @@ func (t timed) try(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Request = r
+	if resp.StatusCode == http.StatusSwitchingProtocols { // nobody asked for that; its body would have no limit of time
+		_ = resp.Body.Close()
+		cancel()
+		return nil, fmt.Errorf("the host answers with status %d", resp.StatusCode)
+	}
 	if redirects[resp.StatusCode] { // the client would close it later, after the wait for the next
 		start, _ := io.ReadAll(io.LimitReader(resp.Body, redirectBody)) // or else it is closed early
 		_ = resp.Body.Close()
