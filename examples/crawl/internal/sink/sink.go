@@ -131,9 +131,18 @@ func extension(contentType string) string {
 
 const webhookTimeout = 10 * time.Second
 
-// Webhook posts JSON for each version to a URL. Any 2xx says that it was taken.
+// Webhook posts JSON for each version to a URL. Any 2xx says that it was taken. A redirect that makes a GET of
+// the request, as 301 and 302 do, is not followed: the JSON would be lost on the way.
 func Webhook(to, userAgent string) Sink {
-	client := &http.Client{Timeout: webhookTimeout}
+	client := &http.Client{Timeout: webhookTimeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		switch {
+		case r.Method != http.MethodPost:
+			return http.ErrUseLastResponse
+		case len(via) >= 10:
+			return errors.New("stopped after 10 redirects")
+		}
+		return nil
+	}}
 	return func(ctx context.Context, v fetch.Version) error {
 		body, err := json.Marshal(noteOf(v))
 		if err == nil {

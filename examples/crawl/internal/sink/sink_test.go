@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -141,6 +142,29 @@ func TestWebhook(t *testing.T) {
 	require.ErrorContains(t, hook(t.Context(), version("one")), "503")
 	require.NoError(t, hook(t.Context(), version("one")))
 	require.EqualValues(t, 2, calls.Load())
+}
+
+// A version counts as taken only where its JSON arrived: a redirect that makes a GET of the request is a failure.
+func TestWebhookRedirects(t *testing.T) {
+	t.Parallel()
+	for status, ok := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
+		var taken bytes.Buffer
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/to" {
+				http.Redirect(w, r, "/to", status)
+				return
+			}
+			_, _ = taken.ReadFrom(r.Body)
+		}))
+		err := Webhook(web.URL, "my-bot/1")(t.Context(), version("one"))
+		web.Close()
+		if !ok {
+			require.ErrorContains(t, err, fmt.Sprint(status))
+			continue
+		}
+		require.NoError(t, err, status)
+		require.Contains(t, taken.String(), version("one").URL, status)
+	}
 }
 
 // A file that a crawl writes to is left alone by another one, also if that is begun by mistake.
