@@ -345,6 +345,32 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
+// A proxy that switches to another protocol, which nobody asked for, does not hold the program up.
+func TestSwitchesProtocols(t *testing.T) {
+	t.Parallel()
+	w := newWeb(t, map[string][]answer{})
+	w.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		c, _, err := rw.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c) // until the program closes it
+	})
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := w.download(t, t.Context(), "a.test/a")
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		require.ErrorContains(t, err, "the answer is 101 Switching Protocols")
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "it does not end")
+	}
+}
+
 // A proxy that cannot be reached is tried as often, and named once.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()

@@ -306,6 +306,9 @@ func (p *proxy) ask(ctx context.Context, address string, limit int64, read func(
 		return passing{err}
 	}
 	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode == http.StatusSwitchingProtocols { // reading that would end with nothing, not even the context
+		return fmt.Errorf("the answer is %s", response.Status)
+	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch status := response.StatusCode; {
 	case status == http.StatusForbidden, status == http.StatusNotFound, status == http.StatusGone,
