@@ -323,6 +323,7 @@ func TestGivesUp(t *testing.T) {
 		{answer{status: -1}, attempts, "EOF"},
 		{answer{status: 401}, 1, "the answer is 401 Unauthorized"},
 		{answer{status: 429, retryAfter: "3600"}, 1, "the answer is 429 Too Many Requests, and to try again after 1h0m0s"},
+		{answer{status: 429, retryAfter: "99999999999999999999"}, 1, "and to try again after 596523h14m7s"},
 		{answer{body: strings.Repeat(" ", longestInfo+1)}, 1, "the answer has more than 262144 bytes"},
 	} {
 		w := newWeb(t, map[string][]answer{

@@ -346,7 +346,7 @@ func (p *proxy) later(response *http.Response) error {
 // server's clock.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
-	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
+	if n, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) { // the greatest, then
 		return time.Duration(n) * time.Second
 	}
 	until, err := http.ParseTime(text)
