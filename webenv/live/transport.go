@@ -24,8 +24,8 @@ import (
 //
 // A GET is reported when its body has been read to the end or closed. If it has no body, it is
 // reported at once; the caller gets an answer 304 as it came. Other methods, and GETs with Range or
-// Upgrade, pass through unseen. An answer 200 without content is an empty page; 205 and 206 are
-// errors.
+// Upgrade, pass through unseen. An answer 200 without content is an empty page; 101, 205 and 206 are
+// errors. A 101 has no body, as nobody asked for another protocol.
 //
 // [Poll].Changed is about the body of the page, Minor about menus, headers and footers. A change
 // may be reported late, at a poll whose answer is 304 or the same as before: the change first
@@ -186,7 +186,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.resp = resp
 	p.read(resp)
 	switch {
-	case resp.StatusCode == http.StatusSwitchingProtocols:
+	case resp.StatusCode == http.StatusSwitchingProtocols: // its body is the connection, which no timeout of a client ends
+		if resp.Body != nil {
+			resp.Body.Close()
+		}
+		resp.Body = http.NoBody
 		p.end(nil)
 	case resp.StatusCode == http.StatusNotModified || resp.Body == nil || resp.Body == http.NoBody:
 		p.end(io.EOF)

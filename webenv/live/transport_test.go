@@ -631,3 +631,37 @@ func BenchmarkPoll(b *testing.B) {
 		}
 	}
 }
+
+// A server that switches to another protocol, which nobody asked for, and then says nothing does not hold up who
+// reads the body.
+func TestUnaskedUpgrade(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c) // until the client closes it
+	}))
+	t.Cleanup(web.Close)
+	var found Poll
+	client := &http.Client{Transport: &Transport{OnPoll: func(p Poll) { found = p }}, Timeout: time.Second}
+	resp, err := client.Get(web.URL)
+	require.NoError(t, err)
+	read := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, resp.Body)
+		read <- err
+	}()
+	select {
+	case err := <-read:
+		require.NoError(t, err)
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "the body does not end")
+	}
+	require.NoError(t, resp.Body.Close())
+	require.ErrorIs(t, found.Err, ErrStatus)
+	require.Equal(t, http.StatusSwitchingProtocols, found.Status)
+}
