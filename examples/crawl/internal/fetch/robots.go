@@ -181,7 +181,7 @@ func (r *robots) fetch(ctx context.Context, url string) (found rules, err error)
 		return found, ctx.Err()
 	case errors.Is(err, ErrLost), errors.Is(err, ErrHere), errors.Is(err, ErrElsewhere), errors.Is(err, errTurn):
 		return found, err
-	case err != nil || status >= 500 || status == http.StatusTooManyRequests:
+	case err != nil || status >= 500 || status == http.StatusTooManyRequests || status == http.StatusProxyAuthRequired: // a proxy's word
 		failure := fmt.Sprintf("%s: %d %s", url, status, http.StatusText(status))
 		if err != nil {
 			failure = fmt.Sprintf("%.*s", failureRunes, err)

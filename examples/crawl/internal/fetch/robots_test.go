@@ -177,3 +177,27 @@ func TestCutRobots(t *testing.T) {
 		require.Equal(t, forbidden, web.fetcher(t, Config{}).Poll(t.Context(), 1, "http://a.test/p", nil).Forbidden, rest)
 	}
 }
+
+// A proxy that wants other credentials says nothing of what the host forbids: that holds when it lets requests
+// through again.
+func TestRobotsBehindAProxyThatRefuses(t *testing.T) {
+	t.Parallel()
+	c := newManual()
+	refuses := true
+	web := newAsked(c, func(url string) (int, string, string) {
+		switch {
+		case refuses:
+			return http.StatusProxyAuthRequired, "", ""
+		case strings.HasSuffix(url, "/robots.txt"):
+			return http.StatusOK, "", "User-agent: *\nDisallow: /private"
+		}
+		return http.StatusOK, "", "a page"
+	})
+	f := web.fetcher(t, Config{})
+	require.ErrorIs(t, f.Poll(t.Context(), 1, "http://a.test/private", nil).Err, ErrNoRobots)
+	refuses = false
+	c.pass(robotsRetry)
+	require.True(t, f.Poll(t.Context(), 1, "http://a.test/private", nil).Forbidden)
+	require.NoError(t, f.Poll(t.Context(), 1, "http://a.test/", nil).Err)
+	require.Empty(t, web.times["http://a.test/private"])
+}
