@@ -26,7 +26,7 @@ import (
 func version(body string) fetch.Version {
 	return fetch.Version{
 		URL: "http://a.test/x/../y?q=1", At: time.Date(2025, 3, 1, 0, 0, 0, 5, time.UTC), Proto: "HTTP/1.1",
-		Poll: live.Poll{Status: 200, Changed: true}, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Content-Encoding": {"gzip"}},
+		Poll: live.Poll{Status: 200, Changed: true}, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
 		Body: []byte(body),
 	}
 }
@@ -127,6 +127,35 @@ func TestWARC(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"warcinfo", "response", "warcinfo", "response"}, kinds)
+}
+
+// A body that nobody decoded has its coding beside it, without which it cannot be read.
+func TestWARCOfACodedBody(t *testing.T) {
+	t.Parallel()
+	for coding, want := range map[string]string{"br": "br", "": ""} {
+		name := filepath.Join(t.TempDir(), "a.warc.gz")
+		w, err := NewWARC(name, "my-bot/1")
+		require.NoError(t, err)
+		v := version("coded")
+		v.Header = http.Header{"Content-Length": {"1"}}
+		if coding != "" {
+			v.Header.Set("Content-Encoding", coding)
+		}
+		require.NoError(t, w.Keep(t.Context(), v))
+		require.NoError(t, w.Close())
+		f, err := os.Open(name)
+		require.NoError(t, err)
+		z, err := gzip.NewReader(f)
+		require.NoError(t, err)
+		text, err := io.ReadAll(z)
+		require.NoError(t, errors.Join(err, f.Close()))
+		at := strings.Index(string(text), "HTTP/1.1 200")
+		require.GreaterOrEqual(t, at, 0)
+		resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(string(text[at:]))), nil)
+		require.NoError(t, err)
+		require.Equal(t, want, resp.Header.Get("Content-Encoding"))
+		require.EqualValues(t, len("coded"), resp.ContentLength)
+	}
 }
 
 func TestWebhook(t *testing.T) {

@@ -120,10 +120,9 @@ func (w *WARC) Keep(_ context.Context, v fetch.Version) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %d %s\r\n", v.Proto, v.Poll.Status, http.StatusText(v.Poll.Status))
 	header := v.Header.Clone()
-	// The body is as it was decoded, so its coding and length are not those of the answer.
-	for _, name := range []string{"Content-Encoding", "Transfer-Encoding", "Content-Length"} {
-		header.Del(name)
-	}
+	// The length is that of the body, which may have been decoded; its chunks are gone. What decoded it took the
+	// Content-Encoding away: one that is there is of a body that is coded still, as by a server that was not asked.
+	header.Del("Transfer-Encoding")
 	header.Set("Content-Length", fmt.Sprint(len(v.Body)))
 	_ = header.Write(&b) // a Buffer takes all
 	b.WriteString("\r\n")
