@@ -232,6 +232,19 @@ func TestHedgeOfNoGap(t *testing.T) {
 	require.InDelta(t, 1, h.changes[3], 1e-9)
 }
 
+// What a poll counts as is a number, also where rate and gap are as far apart as numbers go: states with others
+// are refused.
+func TestHedgeOfGapsFarApart(t *testing.T) {
+	t.Parallel()
+	var h Hedge
+	for range 1000 {
+		h.Score(3, 1e298, true, 1e-300, 4)
+	}
+	h.estimate(1e-300)
+	require.LessOrEqual(t, h.changes[3], math.MaxFloat64)
+	require.False(t, math.IsNaN(h.Gain()))
+}
+
 // Evidence that is added counts like polls.
 func TestHedgeAdd(t *testing.T) {
 	t.Parallel()

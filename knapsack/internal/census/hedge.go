@@ -28,6 +28,8 @@ const (
 	luck, mostLuck = 2, 0.015
 	// leastChanges is how few changes tell nothing any more: fewer would be 0 in quotients.
 	leastChanges = 1e-100
+	// mostChanges is the most that a poll counts as: sums of more might be infinite.
+	mostChanges = 1e280
 )
 
 // A Hedge estimates how much more the best schedule at the rates of the pages would detect than
@@ -68,7 +70,7 @@ func (h *Hedge) Score(cell, gap float64, changed bool, cycle float64, n int) {
 		surprise = 1 - chance
 		found = 1 // the mean number of changes, given that there was one
 		if chance > 0 {
-			found = rate * gap / chance
+			found = min(rate*gap/chance, mostChanges)
 		}
 	}
 	h.Add(k, found, gap)
