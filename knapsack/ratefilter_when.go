@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/recrawl/recrawl/knapsack/internal/limits"
+	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
 // Ready returns the earliest time at which Next can succeed, which is not before the latest Next.
@@ -12,9 +12,9 @@ import (
 // Next that found no page carries it. O(1).
 func (f *RateFilter) Ready() float64 { return never(f.queue.Ready(f.now)) }
 
-// never returns +Inf for a time that never comes.
+// never returns +Inf for a time that never comes, as no Next may have it.
 func never(at float64) float64 {
-	if at >= limits.Full {
+	if at >= pick.MostTime {
 		return math.Inf(1)
 	}
 	return at

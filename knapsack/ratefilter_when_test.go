@@ -77,6 +77,23 @@ func TestIndexIsFinite(t *testing.T) {
 	require.Positive(t, representable(0))
 }
 
+// What is not before a time that Next refuses is never.
+func TestReadyIsATimeOfNext(t *testing.T) {
+	t.Parallel()
+	for _, until := range []float64{1e298, 1e299, 1e300, math.MaxFloat64, math.Inf(1)} {
+		f := must(NewRateFilter(1, RateFilterConfig{}))
+		require.NoError(t, f.Defer(0, until))
+		var none *NoPageError
+		require.ErrorAs(t, second(f.Next(1)), &none)
+		require.Equal(t, none.At, f.Ready())
+		require.Equal(t, none.At, must(f.Due(0)))
+		require.Equal(t, until > 1e298, math.IsInf(none.At, 1), "deferred until %v", until)
+		if until == 1e298 {
+			require.Zero(t, must(f.Next(none.At)))
+		}
+	}
+}
+
 // What is expected is found, also where changes do not count one by one.
 func TestExpectedIsFound(t *testing.T) {
 	t.Parallel()
