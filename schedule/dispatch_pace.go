@@ -77,7 +77,8 @@ func (p *pace) add(actual, planned, keep float64) {
 // over returns the pace as a factor of predicted durations. The doubt counts as that much predicted
 // time at the given factor.
 func (p pace) over(doubt, factor float64) float64 {
-	return min(mostPace, max(leastPace, (p.actual+float64(doubt*factor))/(p.planned+doubt)))
+	actual, planned := p.actual+float64(doubt*factor), p.planned+doubt // either may be too much for a number
+	return min(mostPace, max(leastPace, min(actual, math.MaxFloat64)/min(planned, math.MaxFloat64)))
 }
 
 // paceOf returns the factor by which a client with the pace p is expected to exceed predictions.

@@ -162,6 +162,22 @@ func TestTimesFarApart(t *testing.T) {
 	}
 }
 
+// Durations may be so long that what is expected of a client would be more than the greatest number.
+func TestLongestDurations(t *testing.T) {
+	t.Parallel()
+	p := must(NewUniform([]float64{1.7e308}, []float64{1}))
+	fresh := func() *Dispatcher { return must(NewDispatcher(p, LPT(p), DispatcherConfig{})) }
+	d := fresh()
+	must(d.AddSite([]float64{1}, 0))
+	for d.Open() > 0 {
+		z := must(d.Next(0, d.now))
+		require.False(t, math.IsNaN(d.Alarm()))
+		_, _, err := d.Observe(0, z, max(0, d.now)+1)
+		require.NoError(t, err)
+		require.NoError(t, fresh().UnmarshalBinary(must(d.MarshalBinary())))
+	}
+}
+
 func TestDispatcherDefaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
