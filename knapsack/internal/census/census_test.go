@@ -245,6 +245,15 @@ func TestHedgeOfGapsFarApart(t *testing.T) {
 	require.False(t, math.IsNaN(h.Gain()))
 }
 
+// Nothing is gained where a cycle is so short beside the time between changes that none is expected in it.
+func TestHedgeOfShortCycles(t *testing.T) {
+	t.Parallel()
+	var h Hedge
+	h.Add(3, 100, 1e90)
+	h.estimate(1e-300)
+	require.Zero(t, h.Gain())
+}
+
 // Evidence that is added counts like polls.
 func TestHedgeAdd(t *testing.T) {
 	t.Parallel()

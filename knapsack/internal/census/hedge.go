@@ -122,7 +122,9 @@ func (h *Hedge) estimate(cycle float64) {
 		}
 		inTurn += float64(sure * (counted - inTurn))
 	}
-	h.gain = best/inTurn - 1 - min(luck/changes, mostLuck)
+	if h.gain = 0; best > 0 { // else changes are so rare that a chance is too small for a number
+		h.gain = best/inTurn - 1 - min(luck/changes, mostLuck)
+	}
 }
 
 func (h *Hedge) slide(by int) {
