@@ -169,8 +169,8 @@ func (d *Dispatcher) AddSite(times []float64, now float64) (site int, err error)
 
 // Silent returns the clients that have held a site for longer than Patience allows, in ascending
 // order. Look after them, and call RemoveClient for those that are gone. Their sites and batches
-// wait for other clients already. A client that answers or asks is no longer silent. The error is
-// ErrTime.
+// wait for other clients already. A client that answers or gives its site back is no longer silent.
+// The error is ErrTime.
 //
 // Time: O(m).
 func (d *Dispatcher) Silent(now float64) (clients []int, err error) {

@@ -47,6 +47,15 @@ func TestSilentClients(t *testing.T) {
 	require.Equal(t, 3, d.Open())
 	require.Equal(t, 3, d.waiting)
 	require.NotContains(t, d.back, int32(0))
+
+	// It asks, which is refused as it holds its site, and gives it back.
+	ask(0, 1, 31)
+	require.Equal(t, []int{0}, must(d.Silent(99)))
+	_, err = d.Next(0, 100)
+	require.ErrorIs(t, err, ErrBusy)
+	require.Equal(t, []int{0}, must(d.Silent(100)))
+	require.NoError(t, d.GiveBack(0, 101))
+	require.Empty(t, must(d.Silent(101)))
 }
 
 // TestLateClients has a client that does not come for its batch.
