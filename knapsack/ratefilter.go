@@ -119,6 +119,7 @@ type RateFilter struct {
 	levels   [2]factor.Level           // of evidence of all pages, and of groups
 	common   factor.Factor             // of all pages
 	known    [1 << logKnown]multiplier // by common, until that learns
+	passed   factor.Passed             // the same for knots of common
 	kin      chunk.List[kin]           // per slot of a group
 	factors  chunk.List[factor.Factor] // of groups of which something is known
 	usual    factor.Usual              // of pages in groups

@@ -230,6 +230,7 @@ func (p *evidence) learn(to *factor.Factor, l *factor.Level, base, apart float64
 	}
 	if to == &p.common {
 		clear(p.known[:])
+		p.passed.Forget()
 	}
 	alone := max(leastSurvival, p.survival(apart))
 	var likelihood factor.Mix

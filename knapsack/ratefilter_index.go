@@ -129,22 +129,36 @@ func (f *RateFilter) pulse(group uint32, last float64) (m, edited float64) {
 }
 
 // A multiplier is by how much more than they are used to all pages have changed since a time, 0 if that
-// is not known, and how many edits of many pages are to be expected since.
-type multiplier struct{ last, m, edits float64 }
+// is not known, the same by factor.Passed or 0, and how many edits of many pages are to be expected since.
+type multiplier struct{ last, m, rising, edits float64 }
 
 // logKnown is the logarithm, to base 2, of how many multipliers are kept between two answers: in a call
 // of Next a few times are asked about, each more than once.
 const logKnown = 4
 
-// together returns the multiplier since a time.
+// together returns the multiplier since a time. In the first cycles it is the rising one: pages that were never
+// polled go before those that were.
 func (f *RateFilter) together(last float64) multiplier {
 	k := &f.known[math.Float64bits(last)*fast.Golden>>(64-logKnown)]
 	if k.m == 0 || k.last != last {
 		m, edits := f.common.Mean(&f.levels[ofAll], last, 1, 1)
-		*k = multiplier{last, m, edits}
+		*k = multiplier{last: last, m: m, edits: edits}
 	}
-	return *k
+	all := *k
+	if part := (f.fade() - leastFade) / (1 - leastFade); part > 0 {
+		if k.rising == 0 {
+			if !f.passed.Known() {
+				f.passed.Follow(&f.common, &f.levels[ofAll])
+			}
+			k.rising = f.passed.Times(&f.common, last, k.m)
+		}
+		all.m += float64(part * (k.rising - k.m))
+	}
+	return all
 }
+
+// leastFade is where together leaves out what is left of the first cycles, as it takes time: after 15 cycles.
+const leastFade = 0.04
 
 // followsEdits reports whether edits of many pages count. Under Detections they gain nothing: as many
 // changes are found in four recorded histories, and fewer where pages change one by one.

@@ -35,10 +35,25 @@ func (f *RateFilter) Next(now float64) (page int, err error) {
 	slot := f.choose(now)
 	page = f.ask(int(slot), now)
 	f.measure(now, f.cost(slot))
+	f.startDeadlines()
 	if f.model.Known() {
 		f.sweepSome(int(f.looks - before))
 	}
 	return page, nil
+}
+
+// startsAtOnce is how many pages a Next sets deadlines of at most.
+const startsAtOnce = 64
+
+// startDeadlines sets the deadlines of pages whose longest interval was set before the first Next, from which on it
+// counts: those of some pages at each Next, until it has gone through all.
+func (f *RateFilter) startDeadlines() {
+	n := uint64(len(f.polled))
+	for slot := startsAtOnce * (f.meter.Polls() - 1); slot < min(n, startsAtOnce*f.meter.Polls()); slot++ {
+		if s := uint32(slot); f.queue.Waits(s) && f.polled[s] < f.meter.Start() {
+			f.setDeadline(s, f.ownFree(s))
+		}
+	}
 }
 
 // measure keeps the estimate of the cycle up to date after a poll of some cost.

@@ -284,6 +284,25 @@ func TestIntervalSetWhileWaiting(t *testing.T) {
 	require.Zero(t, f.queue.Deadlines())
 }
 
+// A longest interval that was set before the first Next counts from that on.
+func TestIntervalSetBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{20, 1000, 20_000} {
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		page := n - 1
+		longest := 400.0
+		require.NoError(t, f.SetInterval(page, 0, longest))
+		for now := 1000.0; ; now++ {
+			require.Less(t, now, 1000+longest+2, "of %d pages", n)
+			asked := must(f.Next(now))
+			require.NoError(t, f.Observe(asked, now, false))
+			if asked == page {
+				break
+			}
+		}
+	}
+}
+
 // What the hints of a group were worth is forgotten with it, and not left to the next one.
 func TestHintsOfARemovedGroup(t *testing.T) {
 	t.Parallel()

@@ -75,6 +75,14 @@ func (e *Evidence) Since(from float64) Sums {
 // around returns the knots before and after a time that is after the first one and before the last,
 // and at which part of the way between them it is.
 func (e *Evidence) around(from float64) (a, b *knot, part float64) {
+	i := e.next(from)
+	a, b = &e.knots[i-1], e.after(i-1)
+	return a, b, (from - a.time) / (b.time - a.time)
+}
+
+// next returns the first knot after a time that is not before the first one and before the last, which is
+// the number of knots.
+func (e *Evidence) next(from float64) int {
 	lo, hi := 1, len(e.knots)
 	// Most knots are at nearly even distances, by which it is not far from here.
 	first := e.knots[0].time
@@ -85,15 +93,14 @@ func (e *Evidence) around(from float64) (a, b *knot, part float64) {
 	if at := guess + near; at < hi && e.knots[at].time > from {
 		hi = at
 	}
-	for lo < hi { // the first knot after from is in lo … hi, last for len(knots)
+	for lo < hi { // it is in lo … hi
 		if mid := int(uint(lo+hi) / 2); e.knots[mid].time > from {
 			hi = mid
 		} else {
 			lo = mid + 1
 		}
 	}
-	a, b = &e.knots[lo-1], e.after(lo-1)
-	return a, b, (from - a.time) / (b.time - a.time)
+	return lo
 }
 
 // Add takes in the evidence of a gap from one time to another, keeping so many knots at most, two
