@@ -265,7 +265,7 @@ func ExampleRateFilter_WhatIf() {
 	fmt.Println("0.9 fresh takes more than 1.8 times the polls of 0.5:", most > 1.8*half)
 	// Output:
 	// another poll an hour is worth something: true
-	// 86 % of the copies are current, with twice the polls 92 %
+	// 85 % of the copies are current, with twice the polls 92 %
 	// 0.9 fresh takes more than 1.8 times the polls of 0.5: true
 }
 
