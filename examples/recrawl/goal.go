@@ -30,13 +30,14 @@ func goalsNamed(names string) ([]goal, error) {
 }
 
 // better returns how many times better a is than b: more detections, or less staleness,
-// age, harmonic cost or delay. That is 1 if they are equal, also where neither has any.
+// age, harmonic cost or delay. Where neither has any of these they are as good as each other; to detect
+// nothing is NaN times as much as nothing.
 func (g goal) better(a, b float64) float64 {
 	switch {
-	case a == b:
-		return 1
 	case g.name == "detections":
 		return a / b
+	case a == b:
+		return 1
 	case g.name == "freshness":
 		return (1 - b) / (1 - a)
 	default:
