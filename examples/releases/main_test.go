@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
+	"github.com/recrawl/recrawl/internal/upgrade"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -350,15 +351,7 @@ func TestGivesUp(t *testing.T) {
 func TestSwitchesProtocols(t *testing.T) {
 	t.Parallel()
 	w := newWeb(t, map[string][]answer{})
-	w.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		c, _, err := rw.(http.Hijacker).Hijack()
-		if err != nil {
-			return
-		}
-		defer c.Close()
-		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
-		_, _ = io.Copy(io.Discard, c) // until the program closes it
-	})
+	w.Config.Handler = http.HandlerFunc(upgrade.Silent)
 	ended := make(chan error, 1)
 	go func() {
 		_, _, err := w.download(t, t.Context(), "a.test/a")

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recrawl/recrawl/internal/codec"
+	"github.com/recrawl/recrawl/internal/upgrade"
 	"github.com/recrawl/recrawl/webenv"
 	"github.com/recrawl/recrawl/webenv/internal/check"
 	"github.com/recrawl/recrawl/webenv/internal/webtest"
@@ -636,15 +637,7 @@ func BenchmarkPoll(b *testing.B) {
 // reads the body.
 func TestUnaskedUpgrade(t *testing.T) {
 	t.Parallel()
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		c, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			return
-		}
-		defer c.Close()
-		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
-		_, _ = io.Copy(io.Discard, c) // until the client closes it
-	}))
+	web := httptest.NewServer(http.HandlerFunc(upgrade.Silent))
 	t.Cleanup(web.Close)
 	var found Poll
 	client := &http.Client{Transport: &Transport{OnPoll: func(p Poll) { found = p }}, Timeout: time.Second}

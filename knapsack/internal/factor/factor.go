@@ -115,12 +115,16 @@ func (f *Factor) Mean(l *Level, from, base, usual float64) (m, edits float64) {
 	}
 	since := f.Since(from)
 	since.Found /= usual
-	part := f.known(&since, from)
+	return f.mean(l, &since, base, f.known(&since, from)), since.Edits
+}
+
+// mean is Mean of given sums, of which there is evidence for a part of the time.
+func (f *Factor) mean(l *Level, since *Sums, base, part float64) (m float64) {
 	m = float64(float64(f.weigh[0]) * base)
 	for k := 1; k < len(l.pulls); k++ {
 		m += float64(float64(f.weigh[k]) * since.factor(l.pulls[k], base, part))
 	}
-	return m, since.Edits
+	return m
 }
 
 // Average returns the average over the strengths.

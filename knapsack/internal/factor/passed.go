@@ -29,11 +29,7 @@ func (p *Passed) Follow(f *Factor, l *Level) {
 	for i := n - 1; i >= 0; i-- {
 		k := &f.knots[i]
 		since := Sums{Found: float64(f.last.found - k.found), Expected: float64(f.last.expected - k.expected)}
-		m := float64(f.weigh[0])
-		for j := 1; j < len(l.pulls); j++ {
-			m += float64(float64(f.weigh[j]) * since.factor(l.pulls[j], 1, 1))
-		}
-		most = max(most, m*(f.last.time-k.time))
+		most = max(most, f.mean(l, &since, 1, 1)*(f.last.time-k.time))
 		p.most[i] = most
 	}
 }

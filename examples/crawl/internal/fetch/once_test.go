@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recrawl/recrawl/internal/upgrade"
 )
 
 // hangUps answers the first request of each connection, and closes it at the second one. At a path
@@ -118,13 +120,7 @@ func TestHostSwitchesProtocols(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
-		c, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			return
-		}
-		defer c.Close()
-		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
-		_, _ = io.Copy(io.Discard, c) // until the crawler closes it
+		upgrade.Silent(w, r)
 	}))
 	t.Cleanup(host.Close)
 	proxy, err := ParsePoint(host.URL, false)
