@@ -57,6 +57,31 @@ func TestLinksOfFeeds(t *testing.T) {
 	}
 }
 
+// Characters that are none, or that XML forbids, do not take the links around them away.
+func TestForbiddenCharacters(t *testing.T) {
+	t.Parallel()
+	const begin, end = "<rss><channel><item><title>", "</title><link>1</link></item><item><link>/\xd0\xb6</link></item></channel></rss>"
+	for what, title := range map[string]string{
+		"of another encoding":  "\xc6\xf3\xf0",
+		"cut":                  "\xd0",
+		"control":              "a\x08\x00b\x0b",
+		"in a comment":         "<!--\xff\x01-->",
+		"in a list of its own": "<![CDATA[\xff\x01]]>",
+		"not in the Unicode":   "\xed\xa0\x80\xf4\x90\x80\x80",
+		"no character":         "\uffff\ufffe",
+		"ampersands":           "a & b &nbsp;",
+	} {
+		urls, err := of(Feed, begin+title+end)
+		require.NoError(t, err, what)
+		require.Equal(t, []string{"http://a.test/news/1", "http://a.test/%D0%B6"}, urls, what)
+	}
+	for encoding, link := range map[string]string{"windows-1251": "\xe6", "utf-16": "\xd0\xb6", "UTF8": "\xd0\xb6", "none": "\xd0\xb6"} {
+		urls, err := of(Feed, `<?xml version="1.0" encoding="`+encoding+`"?>`+begin+"\x01\x98</title><link>/"+link+"</link></item></channel></rss>")
+		require.NoError(t, err)
+		require.Equal(t, []string{"http://a.test/%D0%B6"}, urls, encoding)
+	}
+}
+
 func TestDate(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Time{

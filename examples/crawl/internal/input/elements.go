@@ -10,8 +10,6 @@ import (
 	"io"
 	"net/url"
 	"strings"
-
-	"golang.org/x/net/html/charset"
 )
 
 const (
@@ -108,8 +106,9 @@ func is(path []element, names ...string) bool {
 // is kept of them. Begins, which may be nil, is told of each when it begins, and of an error of its own
 // it returns that; ends when it ends, with its text.
 func walk(doc io.Reader, begins func(path []element) error, ends func(path []element)) error {
-	x := xml.NewDecoder(bufio.NewReader(doc))
-	x.Strict, x.CharsetReader = false, charset.NewReaderLabel
+	in := &text{from: bufio.NewReader(doc)}
+	x := xml.NewDecoder(in)
+	x.Strict, x.CharsetReader = false, in.declared
 	var path []element
 	some := false
 	for {
