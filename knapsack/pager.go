@@ -14,7 +14,7 @@ import (
 var _, _, _, _, _ pager = (*RateFilter)(nil), (*Planner)(nil), (*LAKG)(nil), (*Adaptive)(nil), (*Fixed)(nil)
 
 func (f *RateFilter) pageFormat() codec.Format {
-	return codec.Format{Magic: "recrawl/RateFilter.page", Version: 3}
+	return codec.Format{Magic: "recrawl/RateFilter.page", Version: 4}
 }
 
 func (f *RateFilter) encodePage(slot int, e *codec.Encoder) {
@@ -24,6 +24,7 @@ func (f *RateFilter) encodePage(slot int, e *codec.Encoder) {
 	e.Float64(f.birth(uint32(slot)))
 	e.Bool(f.changed.has(uint32(slot)))
 	e.Bool(f.touched.has(uint32(slot)))
+	e.Bool(f.added.has(uint32(slot)))
 	if e.Bool(f.rates != nil); f.rates != nil {
 		f.rates[slot].Encode(e)
 	}
@@ -36,7 +37,7 @@ func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 	polled := d.Float64In(math.Inf(-1), pick.MostTime)
 	d.Require(timely(polled) || math.IsInf(polled, -1), "polled at %v", polled)
 	birth := d.Float64In(math.Inf(-1), pick.MostTime)
-	changed, touched := d.Bool(), d.Bool()
+	changed, touched, added := d.Bool(), d.Bool(), d.Bool()
 	rated, rate := d.Bool(), lately.Rate{}
 	if rated {
 		rate = lately.Decode(d)
@@ -55,6 +56,7 @@ func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 		}
 		f.changed.set(s, changed)
 		f.touched.set(s, touched)
+		f.added.set(s, added)
 		switch cycle := f.model.Cycle(); {
 		case page.Cycle() == 0:
 			f.setRate(s, lately.Rate{})

@@ -126,6 +126,7 @@ type RateFilter struct {
 	likeness factor.Likeness           // of pages in groups
 	changed  bits                      // per slot: at its last answer
 	touched  bits                      // per slot: was ever known to change
+	added    bits                      // per slot: by Add, and without an answer since
 	trails   []census.Trail            // per slot; nil but for Detections
 	rates    []lately.Rate             // likewise
 	births   []float64                 // per slot, see setBirth; nil before the first Add after the start
@@ -239,6 +240,7 @@ func NewRateFilter(n int, cfg RateFilterConfig) (*RateFilter, error) {
 	f.common = factor.New(&f.levels[ofAll])
 	f.changed = newBits(n)
 	f.touched = newBits(n)
+	f.added = newBits(n)
 	if f.objective == Detections {
 		f.trails = make([]census.Trail, n)
 		f.rates = make([]lately.Rate, n)
@@ -268,6 +270,7 @@ func (f *RateFilter) Add() (page int) {
 		}
 		f.changed.grow(slot + 1)
 		f.touched.grow(slot + 1)
+		f.added.grow(slot + 1)
 		if f.objective == Detections {
 			f.trails = append(f.trails, 0)
 			f.rates = append(f.rates, lately.Rate{})
@@ -283,6 +286,7 @@ func (f *RateFilter) Add() (page int) {
 	f.born(slot)
 	f.beliefs[slot] = f.model.Fresh()
 	f.touched.set(uint32(slot), false)
+	f.added.set(uint32(slot), true)
 	f.leave(uint32(slot))
 	f.setRate(uint32(slot), lately.Rate{})
 	f.vote(slot, 1)

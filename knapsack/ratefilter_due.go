@@ -201,9 +201,14 @@ func (f *RateFilter) hinted(slot uint32, now, due float64) float64 {
 	return due
 }
 
-// ownFree returns the time from which on a page may be polled, but for its group.
+// ownFree returns the time from which on a page may be polled, but for its group. A shortest interval counts from
+// an answer on, not from Add.
 func (f *RateFilter) ownFree(slot uint32) float64 {
-	return f.limits.Earliest(slot, f.polled[slot])
+	answered := f.polled[slot]
+	if f.added.has(slot) {
+		answered = math.Inf(-1)
+	}
+	return f.limits.Earliest(slot, answered)
 }
 
 // freeAt returns the time from which on a page may be polled.
@@ -298,7 +303,7 @@ func (f *RateFilter) due(slot uint32, guess float64) float64 {
 		gap = f.crossing(slot, guess, 1, f.threshold, dueSteps)
 	}
 	gap = min(gap, f.limits.Longest(slot), patience*f.model.Cycle())
-	return max(last+gap, f.limits.Earliest(slot, f.polled[slot]))
+	return max(last+gap, f.ownFree(slot))
 }
 
 // crossing finds the gap at which the index of a page reaches a level: between two neighbours of

@@ -339,6 +339,7 @@ func (f *RateFilter) learnt(b, before *belief.Belief, slot uint32) {
 func (f *RateFilter) answered(slot uint32, now float64, h hunch) {
 	now = max(now, f.polled[slot]) // a record may have come in before the answer, of later
 	f.polled[slot] = now
+	f.added.set(slot, false)
 	f.limits.Answered(slot, min(now, f.now)) // an answer of a time to come does not end what is deferred until then
 	if f.inFlight(int(slot)) {
 		return

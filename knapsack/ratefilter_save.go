@@ -13,7 +13,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 26}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 27}
 
 // MarshalBinary returns the state.
 func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }
@@ -48,6 +48,7 @@ func (f *RateFilter) encode(e *codec.Encoder) {
 	f.common.Encode(e)
 	e.Uint64s(f.changed)
 	e.Uint64s(f.touched)
+	e.Uint64s(f.added)
 	for _, t := range f.trails {
 		e.Byte(byte(t))
 	}
@@ -117,6 +118,7 @@ func (f *RateFilter) decode(d *codec.Decoder) {
 	f.common.Decode(d)
 	f.changed = d.Uint64sLen((slots + 63) / 64)
 	f.touched = d.Uint64sLen((slots + 63) / 64)
+	f.added = d.Uint64sLen((slots + 63) / 64)
 	if f.objective == Detections && d.Err() == nil {
 		f.trails = make([]census.Trail, slots)
 		for slot := range f.trails {

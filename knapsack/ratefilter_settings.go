@@ -81,7 +81,8 @@ func (f *RateFilter) costOfAll() float64 {
 }
 
 // SetInterval bounds the time between an answer and the next poll of a page. The page is not polled
-// before shortest has passed. Once longest has passed, it goes before all other pages that are due.
+// before shortest has passed; one without an answer may be polled at once. Once longest has passed
+// since its last answer, or since Add, it goes before all other pages that are due.
 // 0 and +Inf are no bounds. It returns ErrConfig unless 0 ≤ shortest < ∞, shortest ≤ longest and
 // longest > 0. O(log n); the first call takes O(n).
 func (f *RateFilter) SetInterval(page int, shortest, longest float64) error {

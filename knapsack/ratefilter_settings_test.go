@@ -303,6 +303,62 @@ func TestIntervalSetBeforeTheStart(t *testing.T) {
 	}
 }
 
+// The shortest interval of a page that is added while the crawl runs counts from its first answer on, also in a filter
+// that is restored or takes the page over.
+func TestShortestIntervalOfAddedPages(t *testing.T) {
+	t.Parallel()
+	const n, start, shortest, end = 20, 300, 2000, 5000
+	for how, over := range map[string]func(*RateFilter, int) (*RateFilter, int){
+		"as it is": func(f *RateFilter, page int) (*RateFilter, int) { return f, page },
+		"restored": func(f *RateFilter, page int) (*RateFilter, int) {
+			var g RateFilter
+			require.NoError(t, g.UnmarshalBinary(must(f.MarshalBinary())))
+			require.NoError(t, g.SetInterval(page, shortest, math.Inf(1)))
+			return &g, page
+		},
+		"taken over": func(f *RateFilter, page int) (*RateFilter, int) {
+			row := must(f.pageFormat().Save(func(e *codec.Encoder) { f.encodePage(Slot(page), e) }))
+			require.NoError(t, f.Remove(page))
+			page = f.Add()
+			require.NoError(t, f.SetInterval(page, shortest, math.Inf(1)))
+			var set func(int)
+			require.NoError(t, codec.Load(&set, f.pageFormat(), row, func(to *func(int), d *codec.Decoder) { *to = f.decodePage(d) }))
+			set(Slot(page))
+			return f, page
+		},
+	} {
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		polled := func(page int, now float64) bool {
+			asked := must(f.Next(now))
+			require.NoError(t, f.Observe(asked, now, asked%3 == 0))
+			return asked == page
+		}
+		var at []float64
+		page := -1
+		for now := 1.0; now < end; now++ {
+			if now == start {
+				page = f.Add()
+				require.NoError(t, f.SetInterval(page, shortest, math.Inf(1)))
+				f, page = over(f, page)
+			}
+			if polled(page, now) {
+				at = append(at, now)
+				f, page = over(f, page)
+			}
+		}
+		require.Greater(t, len(at), 1, how)
+		require.Less(t, at[0], start+5.0*n, how)
+		require.GreaterOrEqual(t, at[1], at[0]+shortest, how)
+
+		page = f.Add() // a report that comes at the moment of Add is an answer
+		require.NoError(t, f.SetInterval(page, shortest, math.Inf(1)))
+		require.NoError(t, f.Record(page, f.now, false))
+		for now := end; now < end+shortest-1; now++ {
+			require.False(t, polled(page, float64(now)), how)
+		}
+	}
+}
+
 // What the hints of a group were worth is forgotten with it, and not left to the next one.
 func TestHintsOfARemovedGroup(t *testing.T) {
 	t.Parallel()
