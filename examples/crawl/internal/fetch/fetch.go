@@ -116,7 +116,10 @@ func New(cfg Config) (*Fetcher, error) {
 // client returns a client for the requests of a poll. The limit of time is that of a context, as the
 // client's own would hide what error it ended, and would count the waits before redirects.
 func (f *Fetcher) client(redirect func(*http.Request, []*http.Request) error) *http.Client {
-	return &http.Client{Transport: timed{router{}, f.cfg.Timeout}, CheckRedirect: redirect}
+	return &http.Client{Transport: timed{router{}, f.cfg.Timeout}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		r.URL.RawQuery = sendable(r.URL.RawQuery)
+		return redirect(r, via)
+	}}
 }
 
 // getRobots fetches a robots.txt, from wherever up to five redirects lead (RFC 9309, section

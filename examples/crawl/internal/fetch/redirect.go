@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/input"
@@ -81,6 +82,20 @@ func (t *turn) wait(ctx context.Context) error {
 	took, err := t.gate.wait(ctx, t.host, t.spare)
 	t.spare -= took
 	return err
+}
+
+// sendable returns the query of a redirect with escapes for what cannot be sent without, as browsers send it: net/http
+// writes them for a path only. All else stays as the host has it, which may look for that very spelling.
+func sendable(query string) string {
+	var b strings.Builder
+	for i := range len(query) {
+		if c := query[i]; c <= ' ' || c > '~' || strings.IndexByte(`"<>`, c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // hostOf returns the host of a URL by which it is known to the gate.

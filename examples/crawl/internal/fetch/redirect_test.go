@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -121,6 +122,27 @@ func TestRedirectsWaitForTheirTurn(t *testing.T) {
 	require.True(t, known)
 	allowed, _ = f.Allowed("http://to.test/never")
 	require.True(t, allowed)
+}
+
+// A redirect may have blanks and letters of any script in its query. They are sent with escapes, and all else as it is.
+func TestRedirectNeedsEscapes(t *testing.T) {
+	t.Parallel()
+	sent := make(chan string, 1)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/from":
+			w.Header().Set("Location", "/to me?q=a b&r=ü&s=\xfc<\"&t=%7e%zz|{}'+%u4e2d")
+			w.WriteHeader(http.StatusFound)
+		case "/to me":
+			sent <- r.RequestURI
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer web.Close()
+	f := newTestFetcher(t, Point{Name: "web", Base: http.DefaultTransport})
+	require.NoError(t, f.Poll(t.Context(), 1, web.URL+"/from", nil).Err)
+	require.Equal(t, "/to%20me?q=a%20b&r=%C3%BC&s=%FC%3C%22&t=%7e%zz|{}'+%u4e2d", <-sent)
 }
 
 // Hosts that redirect to each other, pages and robots.txt, do not wait for each other without end.
