@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
@@ -135,11 +136,24 @@ func (f *Fetcher) getRobots(ctx context.Context, url string) (answer robotsAnswe
 		return answer, err
 	}
 	defer resp.Body.Close()
+	if coding := resp.Header.Get("Content-Encoding"); resp.StatusCode/100 == 2 && isCoding(coding) { // no rule would be found in it
+		return answer, fmt.Errorf("%s: it has the Content-Encoding %.100q, which was not asked for", url, coding)
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, robotsBytes+1))
 	if len(body) > robotsBytes { // the rule that is cut off may allow what it does not as a whole
 		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
 	}
 	return robotsAnswer{resp.StatusCode, string(body), restUntil(resp.Header, f.cfg.Clock.Now())}, err
+}
+
+// isCoding reports whether a Content-Encoding, which the transport did not decode, is one. Some servers have utf-8 there.
+func isCoding(header string) bool {
+	last := header[strings.LastIndexByte(header, ',')+1:]
+	switch strings.ToLower(strings.TrimSpace(last)) {
+	case "br", "compress", "deflate", "gzip", "x-compress", "x-gzip", "zstd":
+		return true
+	}
+	return false
 }
 
 // Allowed reports whether robots.txt allows a page, and whether it is known to. It sends nothing.

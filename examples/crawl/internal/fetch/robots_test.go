@@ -3,7 +3,9 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -200,4 +202,28 @@ func TestRobotsBehindAProxyThatRefuses(t *testing.T) {
 	require.True(t, f.Poll(t.Context(), 1, "http://a.test/private", nil).Forbidden)
 	require.NoError(t, f.Poll(t.Context(), 1, "http://a.test/", nil).Err)
 	require.Empty(t, web.times["http://a.test/private"])
+}
+
+// A robots.txt in a coding that cannot be read may forbid anything. Only a success is read at all.
+func TestCodedRobots(t *testing.T) {
+	t.Parallel()
+	for coding, want := range map[string]error{
+		"br": ErrNoRobots, "X-GZIP": ErrNoRobots, "gzip, zstd": ErrNoRobots, "utf-8": ErrRobots, "identity": ErrRobots, "": ErrRobots,
+	} {
+		status := http.StatusOK
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				w.Header().Set("Content-Encoding", coding)
+				w.WriteHeader(status)
+			}
+			_, _ = io.WriteString(w, "User-agent: *\nDisallow: /")
+		}))
+		poll := func() error {
+			return newTestFetcher(t, Point{Name: "web", Base: http.DefaultTransport}).Poll(t.Context(), 1, web.URL+"/page", nil).Err
+		}
+		require.ErrorIs(t, poll(), want, coding)
+		status = http.StatusNotFound
+		require.NoError(t, poll(), coding)
+		web.Close()
+	}
 }
