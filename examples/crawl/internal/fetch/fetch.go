@@ -140,6 +140,9 @@ func (f *Fetcher) getRobots(ctx context.Context, url string) (answer robotsAnswe
 		return answer, fmt.Errorf("%s: it has the Content-Encoding %.100q, which was not asked for", url, coding)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, robotsBytes+1))
+	if resp.StatusCode/100 != 2 && !errors.Is(err, ErrLost) {
+		err = nil // the status says all, also where the text with it breaks off
+	}
 	if len(body) > robotsBytes { // the rule that is cut off may allow what it does not as a whole
 		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
 	}

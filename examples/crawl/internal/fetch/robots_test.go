@@ -227,3 +227,20 @@ func TestCodedRobots(t *testing.T) {
 		web.Close()
 	}
 }
+
+// Whether there is a robots.txt is said by the status. The text of an error page may break off.
+func TestRobotsErrorPageBreaksOff(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]error{http.StatusNotFound: nil, http.StatusInternalServerError: ErrNoRobots, http.StatusOK: ErrNoRobots} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				w.Header().Set("Content-Length", "100")
+				w.WriteHeader(status)
+			}
+			_, _ = io.WriteString(w, "some text")
+		}))
+		err := newTestFetcher(t, Point{Name: "web", Base: http.DefaultTransport}).Poll(t.Context(), 1, web.URL+"/page", nil).Err
+		require.ErrorIs(t, err, want, status)
+		web.Close()
+	}
+}
