@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 	"testing"
@@ -55,6 +56,40 @@ func TestLinksOfFeeds(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, strings.Join(urls, " "), feed)
 	}
+}
+
+// An end tag in the wrong place, as those of HTML that was not escaped, ends nothing but what is open within its element.
+func TestEndTagsThatDoNotMatch(t *testing.T) {
+	t.Parallel()
+	for _, within := range []string{"</p>", "<p>a</i>b", "<b><i>a</b></i>", "<br>", "<title>a</title></title>", "<x:a></y:a>"} {
+		urls, err := of(whole, "</p><urlset><url>"+within+"</url><url>"+within+"<loc>http://a.test/1</loc></url><url><loc>http://a.test/2</loc></url></urlset></url>")
+		require.NoError(t, err, within)
+		require.Contains(t, urls, "http://a.test/2", within)
+		urls, err = of(Feed, "<rss><channel><item><description>"+within+"</description><link>/1</link></item><item><link>/2</link></item></channel></rss>")
+		require.NoError(t, err, within)
+		require.Equal(t, []string{"http://a.test/1", "http://a.test/2"}, urls, within)
+	}
+	_, err := of(Feed, "<rss><channel><item><link>/1</link></item></channel>")
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+}
+
+// What is no XML takes no other page away, and is an error all the same. A text that is not read as a whole is no URL.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	for _, mistake := range []string{
+		"1 < 2", "1 <", "1 <<b>2</b>", "I <3 you", "me <me@a.test>", "<![CDATA[a <![CDATA[b]]> c]]>", "<!-- a -- b -->", "<a b='<'/>", "<1></1>", "<? a ?>", "<![if IE]>", "&#1;",
+	} {
+		urls, err := of(Feed, "<rss><channel><item><title>"+mistake+"</title><link>/1</link></item><item><link>/2</link></item></channel></rss>")
+		require.ErrorContains(t, err, "2 pages taken", mistake)
+		require.Equal(t, []string{"http://a.test/1", "http://a.test/2"}, urls, mistake)
+		urls, _ = of(Feed, "<rss><channel><item><link>/1"+mistake+"3</link></item><item><link>/2</link></item></channel></rss>")
+		require.Equal(t, []string{"http://a.test/2"}, urls, mistake)
+	}
+	urls, err := of(Feed, "<?xml version='1.1'?><rss><channel><item><link>/1</link></item></channel></rss>")
+	require.ErrorContains(t, err, "version")
+	require.Equal(t, []string{"http://a.test/1"}, urls)
+	_, err = of(Feed, "<rss>"+strings.Repeat("< ", mostMistakes+1)+"</rss>")
+	require.ErrorContains(t, err, "expected element name")
 }
 
 // Characters that are none, or that XML forbids, do not take the links around them away.

@@ -3,6 +3,7 @@ package input
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/xml"
 	"errors"
@@ -102,22 +103,34 @@ func is(path []element, names ...string) bool {
 	return true
 }
 
+// mostMistakes is how many mistakes of a document are passed over: each has a decoder made anew.
+const mostMistakes = 1000
+
 // walk reads the elements of a document one after the other, so that it takes no more memory than what
 // is kept of them. Begins, which may be nil, is told of each when it begins, and of an error of its own
-// it returns that; ends when it ends, with its text.
+// it returns that; ends when it ends, with its text. An end tag ends what was left open within its element, and
+// nothing if there is no such element, as in HTML. Behind a mistake it goes on, and returns the first one at the end.
 func walk(doc io.Reader, begins func(path []element) error, ends func(path []element)) error {
 	in := &text{from: bufio.NewReader(doc)}
-	x := xml.NewDecoder(in)
-	x.Strict, x.CharsetReader = false, in.declared
+	x := in.decoder(nil)
 	var path []element
-	some := false
-	for {
-		token, err := x.Token()
+	begun := map[xml.Name]int{} // how many there are in the path
+	var mistake error
+	for mistakes := 0; ; {
+		token, err := x.RawToken() // Token would have an end tag without a beginning end all that is open
 		switch {
-		case errors.Is(err, io.EOF) && !some:
-			return errNone
+		case err != nil && in.ended == nil && mistakes < mostMistakes:
+			mistakes++
+			mistake = cmp.Or(mistake, err)
+			if n := len(path); n > 0 {
+				path[n-1].text = append(path[n-1].text, 0) // part of it is lost: it is no URL
+			}
+			x = in.decoder(x)
+			continue
+		case errors.Is(err, io.EOF) && len(path) > 0:
+			return cmp.Or(mistake, io.ErrUnexpectedEOF)
 		case errors.Is(err, io.EOF):
-			return nil
+			return cmp.Or(mistake, errNone)
 		case err != nil:
 			return err
 		}
@@ -126,8 +139,8 @@ func walk(doc io.Reader, begins func(path []element) error, ends func(path []ele
 			if len(path) == deepest {
 				return errDeep
 			}
-			some = true
 			path = append(path, element{StartElement: token.Copy()})
+			begun[token.Name]++
 			if begins == nil {
 				continue
 			}
@@ -137,14 +150,24 @@ func walk(doc io.Reader, begins func(path []element) error, ends func(path []ele
 		case xml.CharData:
 			if n := len(path); n > 0 {
 				e := &path[n-1]
-				e.text = append(e.text, token[:min(len(token), mostText-len(e.text))]...)
+				e.text = append(e.text, token[:min(len(token), max(mostText-len(e.text), 0))]...)
 			}
 		case xml.EndElement:
-			if ends != nil {
-				ends(path)
+			if begun[token.Name] == 0 {
+				continue
 			}
-			if path = path[:len(path)-1]; len(path) == 0 {
-				return nil // what follows the root is not part of the document
+			for last := (xml.Name{}); last != token.Name; path = path[:len(path)-1] {
+				if ends != nil {
+					ends(path)
+				}
+				if last = path[len(path)-1].Name; begun[last] > 1 {
+					begun[last]--
+				} else {
+					delete(begun, last)
+				}
+			}
+			if len(path) == 0 {
+				return mistake // what follows the root is not part of the document
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package input
 
 import (
 	"bufio"
+	"encoding/xml"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -13,8 +14,11 @@ import (
 // A text reads the characters of an XML document, as UTF-8. Where there is none, or one that XML forbids, it reads
 // another in its place: the links around it are not to be lost.
 type text struct {
-	from *bufio.Reader
-	left []byte // of a character
+	from  *bufio.Reader
+	left  []byte // of a character
+	ended error  // with which it ended
+	read  int64  // bytes that the decoder has read
+	last  byte   // of them
 }
 
 // declared goes on in the encoding that the document declares. One that nobody knows is hardly another than UTF-8,
@@ -24,7 +28,20 @@ func (t *text) declared(label string, _ io.Reader) (io.Reader, error) {
 	if e == nil || strings.HasPrefix(name, "utf-16") {
 		return t, nil
 	}
-	return &text{from: bufio.NewReader(transform.NewReader(t.from, e.NewDecoder()))}, nil
+	t.from = bufio.NewReader(transform.NewReader(t.from, e.NewDecoder()))
+	return t, nil
+}
+
+// decoder returns one that reads on, a byte at a time. Before, if not nil, is the one that read until here: it may
+// have read one byte too many, to look at it.
+func (t *text) decoder(before *xml.Decoder) *xml.Decoder {
+	if before != nil && before.InputOffset() < t.read {
+		t.left = append([]byte{t.last}, t.left...)
+	}
+	t.read = 0
+	x := xml.NewDecoder(t)
+	x.Strict, x.CharsetReader = false, t.declared
+	return x
 }
 
 // ReadByte is what the decoder reads with.
@@ -32,6 +49,7 @@ func (t *text) ReadByte() (byte, error) {
 	if len(t.left) == 0 {
 		c, _, err := t.from.ReadRune() // the replacement character where there is none
 		if err != nil {
+			t.ended = err
 			return 0, err
 		}
 		if c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0xfffe || c == 0xffff {
@@ -39,9 +57,9 @@ func (t *text) ReadByte() (byte, error) {
 		}
 		t.left = utf8.AppendRune(t.left[:0], c)
 	}
-	b := t.left[0]
-	t.left = t.left[1:]
-	return b, nil
+	t.read++
+	t.last, t.left = t.left[0], t.left[1:]
+	return t.last, nil
 }
 
 func (t *text) Read(b []byte) (n int, err error) {
