@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,14 @@ const (
 	longestPause  = 32 * time.Second
 	// tellEvery is the least time between two warnings.
 	tellEvery = time.Minute
+	// longestKeep is the time that no sink needs, but one that hangs, such as a pipe that nobody reads; a
+	// webhook has a shorter one of its own. lastKeep is that when the crawl is to end.
+	longestKeep = 30 * time.Second
+	lastKeep    = 5 * time.Second
 )
+
+// errHangs reports a sink that neither takes a version nor fails.
+var errHangs = errors.New("it is not taken: does nobody read?")
 
 // Sinks hand each version to all sinks, in order, and try those that fail again. The log says when
 // they fail, and when they do not any more. Make them with New. They are safe for concurrent use if
@@ -66,7 +74,7 @@ func (s *Sinks) Stop() { s.stopOnce.Do(func() { close(s.stop) }) }
 
 func (s *Sinks) keep(ctx context.Context, keep Sink, v fetch.Version) error {
 	for pause := shortestPause; ; pause *= 2 {
-		err := keep(ctx, v)
+		err := s.try(ctx, keep, v)
 		switch {
 		case err == nil:
 			s.well()
@@ -85,6 +93,35 @@ func (s *Sinks) keep(ctx context.Context, keep Sink, v fetch.Version) error {
 			return err
 		case <-s.after(pause):
 		}
+	}
+}
+
+// try hands a version to a sink. One that hangs is told of and waited for, but not for long once the crawl, or
+// the poll, is to end: what it hangs in, as a write, cannot be ended.
+func (s *Sinks) try(ctx context.Context, keep Sink, v fetch.Version) error {
+	kept := make(chan error, 1)
+	go func() { kept <- keep(ctx, v) }()
+	hangs := time.NewTimer(longestKeep)
+	defer hangs.Stop()
+	for waits := true; waits; {
+		select {
+		case err := <-kept:
+			return err
+		case <-s.stop:
+			waits = false
+		case <-ctx.Done():
+			waits = false
+		case <-hangs.C:
+			s.ill(errHangs)
+			hangs.Reset(longestKeep)
+		}
+	}
+	hangs.Reset(lastKeep)
+	select {
+	case err := <-kept:
+		return err
+	case <-hangs.C:
+		return errHangs
 	}
 }
 

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -76,4 +78,34 @@ func TestSinksStop(t *testing.T) {
 		require.ErrorIs(t, s.Sink()(ctx, version("one")), full)
 		s.Stop()
 	}
+}
+
+// A sink that hangs, as a pipe that nobody reads, is told of and waited for, but not when the crawl is to end.
+func TestSinkHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		var log bytes.Buffer
+		s := New(Lines(writer))
+		s.log = func() *slog.Logger { return slog.New(slog.NewTextHandler(&log, nil)) }
+		kept := make(chan error)
+		keep := func() { kept <- s.Sink()(t.Context(), version("one")) }
+		go keep()
+		time.Sleep(5*longestKeep + time.Second)
+		synctest.Wait()
+		require.EqualValues(t, 5, s.Failures())
+		require.Contains(t, log.String(), "does nobody read?")
+		_, err := reader.Read(make([]byte, 1<<10))
+		require.NoError(t, err)
+		require.NoError(t, <-kept)
+		require.Contains(t, log.String(), "kept again")
+
+		go keep()
+		synctest.Wait()
+		s.Stop()
+		begin := time.Now()
+		require.ErrorIs(t, <-kept, errHangs)
+		require.Equal(t, lastKeep, time.Since(begin))
+		require.NoError(t, reader.Close())
+	})
 }
