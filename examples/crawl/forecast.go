@@ -54,7 +54,7 @@ func (n *session) forecast(ctx context.Context) error {
 		s := n.open[i].state
 		fmt.Fprintf(out, "shard %d: %d pages; %d wait for a first copy, robots.txt forbids %d\n", i, s.Len(), s.Count(shard.Waiting), s.Count(shard.Barred))
 		fmt.Fprintln(out, "in\tpage\twhy")
-		if err := n.walk(s, n.clock.Now(), float64(n.engine.Shards()), out); err != nil {
+		if err := n.walk(ctx, s, n.clock.Now(), float64(n.engine.Shards()), out); err != nil {
 			return err
 		}
 	}
@@ -92,8 +92,8 @@ func (s *settings) copies(st *shard.State, begin time.Time, budget float64, out 
 	return made
 }
 
-// walk spends an hour's budget.
-func (s *settings) walk(st *shard.State, begin time.Time, shards float64, out *tabwriter.Writer) error {
+// walk spends an hour's budget, which may be millions of polls, unless the context ends.
+func (s *settings) walk(ctx context.Context, st *shard.State, begin time.Time, shards float64, out *tabwriter.Writer) error {
 	budget := s.perDay / shards * ahead.Hours() / 24
 	made := s.copies(st, begin, budget, out)
 	if made > 0 && st.Learner.Len() == 0 {
@@ -102,6 +102,9 @@ func (s *settings) walk(st *shard.State, begin time.Time, shards float64, out *t
 	interval := time.Duration(min(float64(ahead)/max(budget-made, 1e-3), float64(ahead)))
 	rows := 0
 	for now := begin; now.Before(begin.Add(ahead)); now = now.Add(interval) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		url, err := st.Learner.Next(now)
 		if errors.Is(err, knapsack.ErrNoPage) {
 			continue

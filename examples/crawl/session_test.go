@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"text/tabwriter"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -204,6 +206,21 @@ func TestReason(t *testing.T) {
 		require.NoError(t, state.Apply(&shard.Event{Kind: shard.Polled, URL: url, At: at, Result: result}))
 		require.Equal(t, "too little is known yet to say how often it changes; last poll 5s ago: "+result.String(), reason(state, url, at.Add(5*time.Second)))
 	}
+}
+
+// A dry run ends when it is told to, whatever the budget: that may be millions of polls in an hour.
+func TestDryRunEnds(t *testing.T) {
+	t.Parallel()
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	state, now := shard.NewState(filter), time.Unix(1_700_000_000, 0)
+	const url = "http://a.test/"
+	require.NoError(t, state.Apply(&shard.Event{Kind: shard.Add, URL: url, At: now}))
+	require.NoError(t, state.Apply(&shard.Event{Kind: shard.Polled, URL: url, At: now, Result: shard.First}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	out := tabwriter.NewWriter(io.Discard, 0, 0, 2, ' ', 0)
+	require.ErrorIs(t, (&settings{perDay: 100}).walk(ctx, state, now, 1, out), context.Canceled)
 }
 
 // runChild runs a crawler in a process of its own, and ends it after some polls if it goes on.
