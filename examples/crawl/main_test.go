@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
+	"github.com/recrawl/recrawl/examples/crawl/internal/page"
+	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/examples/crawl/internal/testnet"
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
@@ -139,6 +142,29 @@ func TestPortInUse(t *testing.T) {
 	require.NoError(t, err)
 	stop()
 	require.Regexp(t, `^crawl: live page at http://127\.0\.0\.1:\d+/, as 127\.0\.0\.1:8765 is in use, for this machine only\n$`, said.String())
+}
+
+// What a shard of a cluster brings or takes away when it moves is no poll of that second.
+func TestRatesOfShardsThatMove(t *testing.T) {
+	t.Parallel()
+	w, at := &watcher{}, time.Unix(1_700_000_000, 0)
+	stays, moves := new(shard.Loop), new(shard.Loop)
+	for k := range uint64(30) {
+		made := counts{stays: {1000 + 10*k, 500 + k}}
+		if k/10 != 1 {
+			made[moves] = [2]uint64{1e6 + 10*k, 1e5 + k}
+		}
+		s := page.Status{Time: at.Add(time.Duration(k) * time.Second), Uptime: float64(k), Budget: 1}
+		for _, c := range made { // as they are told
+			s.Learnt, s.Changes = s.Learnt+c[0], s.Changes+c[1]
+		}
+		w.rate(&s, made)
+		require.LessOrEqual(t, s.PollsRate, 20.0, k)
+		require.LessOrEqual(t, s.ChangesRate, 2.0, k)
+		if k == 19 {
+			require.InDelta(t, 10, s.PollsRate, 2)
+		}
+	}
 }
 
 // Whoever never reached a server has done nothing, which is no success.

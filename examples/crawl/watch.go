@@ -38,10 +38,14 @@ type watcher struct {
 	truth func(*page.Status)
 
 	mu     sync.Mutex
-	last   page.Status // of before
-	rates  [2]float64  // polls and changes a second of the crawl's time
-	latest time.Time   // of the crawl, at the last status
+	last   counts     // at the last status
+	rates  [2]float64 // polls and changes a second of the crawl's time
+	latest time.Time  // of the crawl, at the last status
+	uptime float64    // likewise
 }
+
+// counts are the polls and changes of the shards that are here, since they were begun.
+type counts map[*shard.Loop][2]uint64
 
 // outlook is what is expected of a shard.
 type outlook struct{ detections, freshness, pages float64 }
@@ -52,7 +56,7 @@ func (w *watcher) Status(ctx context.Context) (page.Status, error) {
 	var hosts []page.Host
 	factors := []float64{0.5, 1, 2}
 	outlooks := make([]outlook, len(factors))
-	shards := 0.0
+	shards, made := 0.0, counts{}
 	err := w.crawler.Each(ctx, func(l *shard.Loop, st *shard.State) {
 		shards++
 		s.Pages += st.Len()
@@ -65,6 +69,7 @@ func (w *watcher) Status(ctx context.Context) (page.Status, error) {
 		s.Failures += st.Failures
 		s.Vetoes += st.Vetoes
 		s.Bytes += st.Bytes
+		made[l] = [2]uint64{st.Learnt + st.First + st.Failures + st.Vetoes, st.Changes}
 		s.InFlight += l.InFlight()
 		s.Budget += l.Rate()
 		price, _ := crawler.Price(st)
@@ -106,7 +111,7 @@ func (w *watcher) Status(ctx context.Context) (page.Status, error) {
 	if w.truth != nil {
 		w.truth(&s)
 	}
-	w.rate(&s)
+	w.rate(&s, made)
 	return s, nil
 }
 
@@ -130,17 +135,24 @@ func (o *outlook) add(st *shard.State, polls float64) {
 }
 
 // rate fills in what happened a second of late. Others ask for a status, too, so that it goes by
-// the time since the one before.
-func (w *watcher) rate(s *page.Status) {
+// the time since the one before. What a shard of a cluster brings or takes away when it moves did not happen here.
+func (w *watcher) rate(s *page.Status, made counts) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	elapsed := s.Time.Sub(w.latest).Seconds()
 	if !w.latest.IsZero() && elapsed > 0 {
-		keep := math.Pow(rateMemory, min(s.Uptime-w.last.Uptime, 10))
-		w.rates[0] = keep*w.rates[0] + (1-keep)*float64(s.Learnt-w.last.Learnt+s.First-w.last.First+s.Failures-w.last.Failures+s.Vetoes-w.last.Vetoes)/elapsed
-		w.rates[1] = keep*w.rates[1] + (1-keep)*float64(s.Changes-w.last.Changes)/elapsed
+		keep := math.Pow(rateMemory, min(s.Uptime-w.uptime, 10))
+		for i := range w.rates {
+			more := 0.0
+			for l, now := range made {
+				if before, ok := w.last[l]; ok && now[i] > before[i] { // or that was asked for later
+					more += float64(now[i] - before[i])
+				}
+			}
+			w.rates[i] = keep*w.rates[i] + (1-keep)*more/elapsed
+		}
 	}
-	w.latest, w.last = s.Time, *s
+	w.latest, w.uptime, w.last = s.Time, s.Uptime, made
 	s.PollsRate, s.ChangesRate = w.rates[0], w.rates[1]
 	if s.Budget > 0 {
 		s.Spent = s.PollsRate / s.Budget
