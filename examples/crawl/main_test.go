@@ -167,6 +167,23 @@ func TestRatesOfShardsThatMove(t *testing.T) {
 	}
 }
 
+// Before the first page is known, and on a node without a shard, lists are empty, which the live page can show, and
+// not null.
+func TestStatusWithoutPages(t *testing.T) {
+	t.Parallel()
+	now := clock.NewReal()
+	c, err := crawler.New(crawler.Config{Clock: now, PerSecond: 1, Groups: 1, Workers: 1, Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
+	require.NoError(t, err)
+	w := &watcher{crawler: c, clock: now}
+	status, err := w.Status(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, status.Hosts)
+	require.NotNil(t, status.Workers)
+	urls, err := w.Search(t.Context(), "x", 1)
+	require.NoError(t, err)
+	require.NotNil(t, urls)
+}
+
 // Whoever never reached a server has done nothing, which is no success.
 func TestNoServer(t *testing.T) {
 	t.Parallel()

@@ -53,7 +53,7 @@ type outlook struct{ detections, freshness, pages float64 }
 // Status implements [page.Crawl].
 func (w *watcher) Status(ctx context.Context) (page.Status, error) {
 	s := page.Status{Time: w.clock.Now(), Uptime: time.Since(w.began).Seconds(), Unit: "in " + w.objective.String()}
-	var hosts []page.Host
+	hosts := []page.Host{} // also where there is none, as before the first page is known
 	factors := []float64{0.5, 1, 2}
 	outlooks := make([]outlook, len(factors))
 	shards, made := 0.0, counts{}
@@ -188,7 +188,7 @@ func worst(hosts []page.Host, most int) []page.Host {
 
 // Search implements [page.Crawl].
 func (w *watcher) Search(ctx context.Context, text string, most int) (urls []string, err error) {
-	text = strings.TrimSpace(text)
+	text, urls = strings.TrimSpace(text), []string{}
 	exact := false
 	err = w.crawler.Each(ctx, func(_ *shard.Loop, st *shard.State) {
 		if st.Page(text) != nil {
