@@ -294,10 +294,11 @@ func (s *State) add(e *Event) error {
 	} else {
 		s.weights -= p.weigh()
 	}
+	had := *p
 	p.weight, p.shortest, p.longest = e.Weight, e.Shortest, e.Longest
 	s.weights += p.weigh()
 	if p.Stage == Crawled {
-		return s.settle(p)
+		return s.settle(p, &had)
 	}
 	return nil
 }
@@ -335,21 +336,21 @@ func (s *State) enter(p *Page) error {
 	if err := s.limit(p.Host); err != nil {
 		return err
 	}
-	return s.settle(p)
+	return s.settle(p, &Page{})
 }
 
-// settle tells the learner the settings of a page.
-func (s *State) settle(p *Page) error {
+// settle tells the learner the settings of a page, also those that it had and has no more.
+func (s *State) settle(p, had *Page) error {
 	return s.filter(func(f *knapsack.RateFilter, page func(string) (int, error)) error {
 		id, err := page(p.URL)
 		if err != nil {
 			return err
 		}
 		err = f.SetGroup(id, p.Host.group)
-		if p.weight > 0 {
-			err = errors.Join(err, f.SetWeight(id, p.weight))
+		if p.weight > 0 || had.weight > 0 {
+			err = errors.Join(err, f.SetWeight(id, p.weigh()))
 		}
-		if longest := p.longest; p.shortest > 0 || longest > 0 {
+		if longest := p.longest; p.shortest > 0 || longest > 0 || had.shortest > 0 || had.longest > 0 {
 			if longest == 0 {
 				longest = math.Inf(1)
 			}

@@ -160,6 +160,29 @@ func forgeable(t testing.TB) *codectest.Case {
 	}, codectest.Partial)
 }
 
+// A setting that a page has no more is as if it had never had it.
+func TestSettingsAreTakenBack(t *testing.T) {
+	t.Parallel()
+	for _, settings := range []Event{{Weight: 9}, {Shortest: 1e7}, {Longest: 60}} {
+		s := newState(t)
+		urls := []string{"http://a.test/1", "http://a.test/2", "http://b.test/1", "http://b.test/2"}
+		for _, url := range urls {
+			apply(t, s, []Event{{Kind: Add, URL: url, At: begin}, {Kind: Polled, URL: url, At: begin, Result: First}})
+		}
+		settings.Kind, settings.URL, settings.At = Add, urls[0], begin
+		apply(t, s, []Event{settings, {Kind: Add, URL: urls[0], At: begin}})
+		polls := map[string]int{}
+		for k := range 400 {
+			now := begin.Add(time.Duration(k) * time.Hour)
+			url, err := s.Learner.Next(now)
+			require.NoError(t, err)
+			polls[url]++
+			apply(t, s, []Event{{Kind: Polled, URL: url, At: now, Result: Result(k / 4 % 2)}})
+		}
+		require.InDelta(t, 100, polls[urls[0]], 20, "%v", polls)
+	}
+}
+
 // A state that was altered is refused, or goes on.
 func TestForged(t *testing.T) {
 	t.Parallel()
