@@ -73,7 +73,7 @@ func (p *pages) told(document string, err error) ([]Entry, error) {
 // sitemap as it is read.
 func Sitemap(get Get, url string, found func([]Entry)) (entries []Entry, err error) {
 	queue := []string{url}
-	failed := 0
+	failed, left := 0, false
 	for n := 0; n < len(queue); n++ {
 		more, next, bad := sitemap(get, queue[n])
 		if bad != nil {
@@ -84,13 +84,20 @@ func Sitemap(get Get, url string, found func([]Entry)) (entries []Entry, err err
 		found(more)
 		entries = append(entries, more...)
 		for _, m := range next {
-			if len(queue) < maxSitemaps && !slices.Contains(queue, m) {
+			switch {
+			case slices.Contains(queue, m):
+			case len(queue) < maxSitemaps:
 				queue = append(queue, m)
+			default:
+				left = true
 			}
 		}
 	}
 	if failed > maxErrors {
 		err = fmt.Errorf("%w\nand %d more", err, failed-maxErrors)
+	}
+	if left {
+		err = errors.Join(err, fmt.Errorf("%s: there are more than %d sitemaps, and those behind are left out", url, maxSitemaps))
 	}
 	return entries, err
 }
@@ -132,7 +139,7 @@ func (p *pages) sitemap(body []byte, next *[]string) error {
 			p.add(modified, loc)
 			loc, modified = "", ""
 		case is(path, "sitemap"):
-			if m, err := Clean(loc); err == nil && len(*next) < maxSitemaps {
+			if m, err := Clean(loc); err == nil && len(*next) <= maxSitemaps {
 				*next = append(*next, m)
 			}
 			loc, modified = "", ""

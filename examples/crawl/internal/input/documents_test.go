@@ -198,3 +198,32 @@ func TestMemoryOfDocuments(t *testing.T) {
 
 // whole reads a sitemap for who waits for all of it.
 func whole(get Get, url string) ([]Entry, error) { return Sitemap(get, url, func([]Entry) {}) }
+
+// Of an index with too many sitemaps those behind are left out, and it is an error: what they name is not to be
+// removed.
+func TestTooManySitemaps(t *testing.T) {
+	t.Parallel()
+	for sitemaps, want := range map[int]bool{maxSitemaps - 1: false, maxSitemaps: true, 3 * maxSitemaps: true} {
+		asked := 0
+		entries, err := whole(func(url string) ([]byte, error) {
+			asked++
+			if url != "http://a.test/index.xml" {
+				return []byte("<urlset><url><loc>" + url + "/page</loc></url></urlset>"), nil
+			}
+			var b bytes.Buffer
+			b.WriteString("<sitemapindex><sitemap><loc>" + url + "</loc></sitemap>")
+			for k := range sitemaps {
+				fmt.Fprintf(&b, "<sitemap><loc>http://a.test/%d</loc></sitemap>", k)
+			}
+			b.WriteString("</sitemapindex>")
+			return b.Bytes(), nil
+		}, "http://a.test/index.xml")
+		require.Equal(t, maxSitemaps, asked)
+		require.Len(t, entries, maxSitemaps-1)
+		if want {
+			require.ErrorContains(t, err, "more than 1000 sitemaps")
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}
