@@ -405,6 +405,6 @@ func (f *Fetcher) get(ctx context.Context, client *http.Client, id uint64, page 
 		return v, err
 	}
 	v.Body, err = io.ReadAll(limited)
-	v.Cut = int64(len(v.Body)) == f.cfg.MaxBytes
+	v.Cut = int64(len(v.Body)) == f.cfg.MaxBytes && resp.ContentLength != f.cfg.MaxBytes
 	return v, err
 }

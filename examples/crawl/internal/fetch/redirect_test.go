@@ -366,3 +366,32 @@ func TestLateVersions(t *testing.T) {
 	require.False(t, kept[before].Poll.First)
 	require.False(t, poll().Changed)
 }
+
+// A page that is as long as what is read of one is whole, if its host says that it ends there.
+func TestCutVersions(t *testing.T) {
+	t.Parallel()
+	const most = 100
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, err := strconv.Atoi(r.URL.Path[1:])
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(n))
+		_, _ = io.WriteString(w, strings.Repeat("a", n))
+	}))
+	defer web.Close()
+	for length, cut := range map[int]bool{most - 1: false, most: false, most + 1: true} {
+		var kept []Version
+		f, err := New(Config{UserAgent: "test (+http://test.test)", Clock: newManual(), Points: []Point{{Name: "web", Base: http.DefaultTransport}}, MaxBytes: most,
+			Keep: func(_ context.Context, v Version) error {
+				kept = append(kept, v)
+				return nil
+			}})
+		require.NoError(t, err)
+		require.NoError(t, f.Poll(t.Context(), 1, web.URL+"/"+strconv.Itoa(length), nil).Err)
+		require.Len(t, kept, 1)
+		require.Equal(t, cut, kept[0].Cut, length)
+		require.Len(t, kept[0].Body, min(length, most))
+	}
+}
