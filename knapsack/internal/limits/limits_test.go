@@ -171,6 +171,11 @@ func TestPace(t *testing.T) {
 	tiny := NewPace(0, 5e-324, 0)
 	tiny.Spend(1, 1e300)
 	require.False(t, math.IsInf(tiny.Ready(), 1))
+	for _, now := range []float64{1, -9e298} { // the cost of a poll times the period is too great for a number
+		dear := NewPace(0, 0.25, 0)
+		dear.Spend(now, math.Inf(1))
+		require.Greater(t, dear.Ready(), 1e299)
+	}
 }
 
 // A change of the share keeps the turn of a group, unless there was or will be no share.

@@ -100,6 +100,7 @@ func (p *Pace) Spend(now, period float64) {
 	p.last = now
 	p.flying++
 	if l := p.limit; l != nil && l.share > 0 {
+		period = min(period, math.MaxFloat64/2) // it goes with the cost of the poll, and −∞ + ∞ is no time
 		l.turn = min(max(l.turn, now-period)+period/l.share, math.MaxFloat64)
 	}
 }
