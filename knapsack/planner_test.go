@@ -244,3 +244,18 @@ func TestPlannerPriceIsFinite(t *testing.T) {
 	}
 	require.Equal(t, math.MaxFloat64, p.Price())
 }
+
+// The mean of costs at the end of their range, which rounding may lead out of it, is one that can be loaded.
+func TestPlannerLeastCosts(t *testing.T) {
+	t.Parallel()
+	const n = 19
+	p := must(NewPlanner(n, PlannerConfig{}, nil))
+	for page := range n {
+		require.NoError(t, p.SetCost(page, 1e-100))
+	}
+	for now := range n {
+		page := must(p.Next(float64(now)))
+		require.NoError(t, p.Observe(page, float64(now), true))
+	}
+	require.NoError(t, new(Planner).UnmarshalBinary(saved(t, p)))
+}

@@ -155,7 +155,7 @@ func (p *Plan) Solve(n int, live func(slot int) bool, set func(slot int, x float
 		for _, cost := range problem.Costs {
 			total.Add(cost)
 		}
-		p.cost = total.Value() / float64(n)
+		p.cost = optimum.Clamp(total.Value() / float64(n)) // rounding may lead out of the range of costs
 	}
 	for i := range problem.Lower {
 		problem.Lower[i] = p.floor(n) * (1 - 1e-9) // n of them must not exceed the budget by rounding
