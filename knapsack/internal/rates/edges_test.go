@@ -193,3 +193,13 @@ func TestContradictions(t *testing.T) {
 		require.ErrorIs(t, d.Done(), c.want, "%+v", c.m)
 	}
 }
+
+// A change after a gap that is nothing beside the time before counts as one, and the estimate is a number.
+func TestGammaOfShortGaps(t *testing.T) {
+	t.Parallel()
+	m := new(Gamma)
+	m.Add()
+	m.Observe(0, 1e100, false, 1)
+	m.Observe(0, 1e-300, true, 1)
+	require.Equal(t, &Gamma{[]float64{2}, []float64{1e100}}, m)
+}

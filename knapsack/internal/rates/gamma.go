@@ -33,6 +33,10 @@ func (m *Gamma) Observe(slot int, gap float64, changed bool, prior float64) {
 	// r^(a+k))/(1 − r^a).
 	l := -math.Log1p(gap / b) // ln r
 	z := -math.Expm1(a * l)
+	if z == 0 { // where the gap is too short beside b for a number, 1 − e^(−λg) is λg
+		m.a[slot], m.b[slot] = a+1, b
+		return
+	}
 	mean := a / b * (-math.Expm1((a+1)*l) / z)
 	square := a * (a + 1) / (b * b) * (-math.Expm1((a+2)*l) / z)
 	variance := square - float64(mean*mean)
