@@ -473,3 +473,16 @@ func TestGapOfAnOptimalPlan(t *testing.T) {
 	}
 	require.Positive(t, rounded)
 }
+
+// The bound by the sum of the shortest durations is exact for whole durations.
+func TestSolveWholeSums(t *testing.T) {
+	t.Parallel()
+	for _, durations := range [][][]float64{{{11}, {15}}, {{13, 26}, {26, 13}}, {{5, 9}, {4, 9}, {9, 9}}} {
+		p, err := NewUnrelated(durations)
+		require.NoError(t, err)
+		r, err := Solve(context.Background(), p, SolveConfig{})
+		require.NoError(t, err)
+		require.Equal(t, Optimal, r.Status)
+		require.Equal(t, r.Makespan, r.Lower, durations)
+	}
+}

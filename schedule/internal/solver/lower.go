@@ -45,16 +45,17 @@ func elementary(p *instance.Instance) float64 {
 		}
 		return lower
 	}
-	lower, sum, key := 0.0, 0.0, p.Shortest()
+	lower, sum, key := 0.0, int64(0), p.Shortest()
 	for z := range p.N {
 		best := math.Inf(1)
 		for j := range p.M {
 			best = min(best, p.Finish(j, p.At(z, j)))
 		}
 		lower = max(lower, best)
-		sum += float64(key[z])
+		sum += key[z]
 	}
-	return max(lower, sum*p.Grid/float64(p.M)*(1-float64(0x1p-50*float64(p.N))))
+	most := (sum + int64(p.M) - 1) / int64(p.M) // some client has as much or more
+	return max(lower, float64(most)*p.Grid)
 }
 
 // A bounder tests whether identical or uniform clients can finish by a time. When its watch ends it
