@@ -10,7 +10,8 @@ import (
 )
 
 // Errors of this package. They come wrapped with the page and the value at fault. A call that
-// returns an error has changed nothing; but a Next that returns ErrNoPage counts as a call at its time.
+// returns an error has changed nothing; but a Next of a Keyed that returns ErrNoPage counts as a call at
+// its time.
 var (
 	// ErrConfig reports a setting out of its range: of a Config, or a rate, weight, cost, frequency or
 	// interval of a page.
