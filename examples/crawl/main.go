@@ -113,7 +113,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.Var(&s.sitemaps, "sitemap", "`URL` of a sitemap, whose pages are crawled; may be given several times")
 	f.Var(&s.feeds, "feed", "`URL` of an RSS or Atom feed, whose entries are crawled; may be given several times")
 	f.StringVar(&s.opml, "opml", "", "`file` with a list of feeds; the feeds themselves are crawled")
-	f.StringVar(&s.rules, "rules", "", "`file` with settings for all pages whose URLs begin alike: a beginning in a line, then weight=, min= and max=")
+	f.StringVar(&s.rules, "rules", "", "`file` with settings for all pages whose URLs begin alike: a beginning in a line, then weight=, min= and max=. The longest beginning counts, and only for pages of which the list says none of the three")
 	f.Float64Var(&s.perDay, "per-day", 20_000, "`polls` in a day, including those for the first copies of pages, which get half of it while other pages are known, and otherwise all")
 	f.StringVar(&s.userAgent, "user-agent", "", "`name` of the crawler, with a URL or an address where its owner can be reached")
 	f.StringVar(&s.engine.Dir, "state", "crawl-state", "`folder` of the state; a crawl continues from there")
