@@ -95,6 +95,7 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 		nats.MaxReconnects(-1), nats.ReconnectWait(reconnect), nats.ReconnectJitter(reconnect, reconnect),
 		nats.ReconnectBufSize(-1), // a record that was not sent at once is not to be sent late
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsLost), nats.Timeout(pingEvery),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { e.cfg.Log.Debug("NATS", "error", err) }),
 	}
 	if e.server != nil {
 		e.conn, err = nats.Connect("", append(options, nats.InProcessServer(e.server))...)
@@ -113,8 +114,7 @@ func (e *Engine) connect(ctx context.Context) (err error) {
 				e.cfg.Log.Warn("the connection to NATS is lost", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(c *nats.Conn) { e.cfg.Log.Info("connected to NATS again", "server", c.ConnectedUrlRedacted()) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { e.cfg.Log.Debug("NATS", "error", err) }))
+		nats.ReconnectHandler(func(c *nats.Conn) { e.cfg.Log.Info("connected to NATS again", "server", c.ConnectedUrlRedacted()) }))
 	for told := false; ; told = true {
 		e.conn, err = nats.Connect(e.cfg.URL, options...)
 		if err == nil || !absent(err) {

@@ -44,14 +44,19 @@ func (e *Engine) messages(ctx context.Context, stream jetstream.Stream, cfg jets
 	if e.server != nil {
 		beat = heartbeatWithin
 	}
-	it, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(ahead, aheadBytes),
-		jetstream.PullExpiry(2*beat), jetstream.PullHeartbeat(beat), jetstream.WithMessagesErrOnMissingHeartbeat(true))
+	// Not consumer.Messages: its buffer has room for what is asked for, but not for what the server says of each
+	// request beside that, and what does not fit is dropped. If that is the last message nobody notices.
+	r := &reader{found: make(chan jetstream.Msg), silent: make(chan struct{}, 1), done: make(chan struct{})}
+	consuming, err := consumer.Consume(r.take, jetstream.PullMaxMessagesWithBytesLimit(ahead, aheadBytes),
+		jetstream.PullExpiry(2*beat), jetstream.PullHeartbeat(beat), jetstream.ConsumeErrHandler(r.heard))
 	if err != nil {
 		return fmt.Errorf("%w: %w", errLost, err)
 	}
-	defer it.Stop()
+	r.ended = consuming.Closed()
+	defer consuming.Stop()
+	defer close(r.done)
 	for got := uint64(0); ; got++ {
-		m, err := e.next(ctx, it, patience)
+		m, err := r.next(ctx, patience, e.server == nil)
 		if err != nil {
 			return err
 		}
@@ -68,19 +73,49 @@ func (e *Engine) messages(ctx context.Context, stream jetstream.Stream, cfg jets
 	}
 }
 
-// next waits for a message. A server within the process may be busy for as long as patience allows.
-func (e *Engine) next(ctx context.Context, it jetstream.MessagesContext, patience time.Duration) (jetstream.Msg, error) {
-	short, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		m, err := it.Next(jetstream.NextContext(short))
-		switch {
-		case err == nil:
-			return m, nil
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case e.server == nil || !errors.Is(err, jetstream.ErrNoHeartbeat):
-			return nil, fmt.Errorf("%w: %w", errLost, err)
+// A reader hands over the messages of a consumer one by one.
+type reader struct {
+	found  chan jetstream.Msg
+	silent chan struct{} // heartbeats are missing
+	ended  <-chan struct{}
+	done   chan struct{} // nobody wants any more
+}
+
+func (r *reader) take(m jetstream.Msg) {
+	select {
+	case r.found <- m:
+	case <-r.done:
+	}
+}
+
+func (r *reader) heard(_ jetstream.ConsumeContext, err error) {
+	if errors.Is(err, jetstream.ErrNoHeartbeat) {
+		select {
+		case r.silent <- struct{}{}:
+		default:
 		}
+	}
+}
+
+// next waits for a message. A server within the process may be busy for as long as patience allows, and
+// send no heartbeats then.
+func (r *reader) next(ctx context.Context, patience time.Duration, beats bool) (jetstream.Msg, error) {
+	silent := r.silent
+	if !beats {
+		silent = nil
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case m := <-r.found:
+		return m, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-silent:
+		return nil, fmt.Errorf("%w: %w", errLost, jetstream.ErrNoHeartbeat)
+	case <-r.ended:
+		return nil, fmt.Errorf("%w: it has ended", errLost)
+	case <-timer.C:
+		return nil, fmt.Errorf("%w: no message comes", errLost)
 	}
 }

@@ -2,8 +2,12 @@ package engine_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,6 +71,54 @@ func TestLargestRecords(t *testing.T) {
 				require.Greater(t, request.MaxBytes, engine.MaxRecord)
 				require.LessOrEqual(t, request.MaxBytes, 8<<20)
 			}
+		})
+	}
+}
+
+// A slowLog counts what a client says that it dropped.
+type slowLog struct {
+	slog.Handler
+	dropped *atomic.Int64
+}
+
+func (l slowLog) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l slowLog) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if err, ok := a.Value.Any().(error); ok && errors.Is(err, nats.ErrSlowConsumer) {
+			l.dropped.Add(1)
+		}
+		return true
+	})
+	return nil
+}
+
+// What comes while a record is applied, which may take its time, is not dropped: if the last record of the log
+// was, a restart would wait for it for minutes.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	const n = 1200 // more than what is asked for at first, and again after half of it, and again
+	for name, access := range map[string]engine.Access{"in the process": {}, "elsewhere": {URL: serveMessages(t, 0)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var dropped atomic.Int64
+			e := open(t, engine.Config{Dir: t.TempDir(), Access: access, Log: slog.New(slowLog{slog.DiscardHandler, &dropped})})
+			s, err := e.Own(t.Context(), 0)
+			require.NoError(t, err)
+			for range n {
+				require.NoError(t, s.Append(t.Context(), []byte("record")))
+			}
+			looked, err := e.Look(t.Context(), 0)
+			require.NoError(t, err)
+			got := 0
+			require.NoError(t, looked.Restore(t.Context(), nil, func([]byte) error {
+				if got++; got%250 < 10 {
+					time.Sleep(20 * time.Millisecond)
+				}
+				return nil
+			}))
+			require.Equal(t, n, got)
+			require.Zero(t, dropped.Load())
 		})
 	}
 }
