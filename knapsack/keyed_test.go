@@ -340,7 +340,7 @@ func TestKeyedExport(t *testing.T) {
 			magic := strings.Replace(fmt.Sprintf("%T", k.learner), "*knapsack.", "recrawl/", 1) + ".page"
 			version := byte(1)
 			if _, ok := k.learner.(*RateFilter); ok {
-				version = 3
+				version = 4
 			}
 			header := must(codec.NewEncoder(magic, version).Finish())
 			header = header[:len(header)-4] // without its checksum
