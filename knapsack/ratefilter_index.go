@@ -136,27 +136,29 @@ type multiplier struct{ last, m, rising, edits float64 }
 // of Next a few times are asked about, each more than once.
 const logKnown = 4
 
-// together returns the multiplier since a time. Until a poll finds a change it is the rising one: pages that were
-// never polled go before those that were.
+// together returns the multiplier since a time. In the first cycles it is the rising one: pages that were never
+// polled go before those that were.
 func (f *RateFilter) together(last float64) multiplier {
 	k := &f.known[math.Float64bits(last)*fast.Golden>>(64-logKnown)]
 	if k.m == 0 || k.last != last {
 		m, edits := f.common.Mean(&f.levels[ofAll], last, 1, 1)
 		*k = multiplier{last: last, m: m, edits: edits}
 	}
-	if f.tally.changes > 0 {
-		return *k
-	}
-	if k.rising == 0 {
-		if !f.passed.Known() {
-			f.passed.Follow(&f.common, &f.levels[ofAll])
-		}
-		k.rising = f.passed.Times(&f.common, last, k.m)
-	}
 	all := *k
-	all.m = k.rising
+	if part := (f.fade() - leastFade) / (1 - leastFade); part > 0 {
+		if k.rising == 0 {
+			if !f.passed.Known() {
+				f.passed.Follow(&f.common, &f.levels[ofAll])
+			}
+			k.rising = f.passed.Times(&f.common, last, k.m)
+		}
+		all.m += float64(part * (k.rising - k.m))
+	}
 	return all
 }
+
+// leastFade is where together leaves out what is left of the first cycles, as it takes time: after 15 cycles.
+const leastFade = 0.04
 
 // followsEdits reports whether edits of many pages count. Under Detections they gain nothing: as many
 // changes are found in four recorded histories, and fewer where pages change one by one.
