@@ -258,7 +258,7 @@ func TestYoungPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	kinds, budgets, seeds := comingWebs()[:2], []float64{200}, uint64(4)
+	kinds, budgets, seeds := comingWebs()[:2], []float64{200}, uint64(3)
 	if *exact {
 		kinds, budgets, seeds = comingWebs(), []float64{50, 200, 800}, 6
 	}
