@@ -193,14 +193,21 @@ func TestDryRunOfNewCrawl(t *testing.T) {
 	require.Len(t, left, 1, "the list")
 }
 
-// What is known of a page after a poll or two is too little for a rate, and is not nothing.
-func TestReason(t *testing.T) {
-	t.Parallel()
+// onePage returns a state with a page to crawl, and when it was added.
+func onePage(t *testing.T, url string) (*shard.State, time.Time) {
+	t.Helper()
 	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
 	require.NoError(t, err)
 	state, now := shard.NewState(filter), time.Unix(1_700_000_000, 0)
-	const url = "http://a.test/"
 	require.NoError(t, state.Apply(&shard.Event{Kind: shard.Add, URL: url, At: now}))
+	return state, now
+}
+
+// What is known of a page after a poll or two is too little for a rate, and is not nothing.
+func TestReason(t *testing.T) {
+	t.Parallel()
+	const url = "http://a.test/"
+	state, now := onePage(t, url)
 	for k, result := range []shard.Result{shard.First, shard.Unchanged} {
 		at := now.Add(time.Duration(k) * time.Second)
 		require.NoError(t, state.Apply(&shard.Event{Kind: shard.Polled, URL: url, At: at, Result: result}))
@@ -211,11 +218,8 @@ func TestReason(t *testing.T) {
 // A dry run ends when it is told to, whatever the budget: that may be millions of polls in an hour.
 func TestDryRunEnds(t *testing.T) {
 	t.Parallel()
-	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
-	require.NoError(t, err)
-	state, now := shard.NewState(filter), time.Unix(1_700_000_000, 0)
 	const url = "http://a.test/"
-	require.NoError(t, state.Apply(&shard.Event{Kind: shard.Add, URL: url, At: now}))
+	state, now := onePage(t, url)
 	require.NoError(t, state.Apply(&shard.Event{Kind: shard.Polled, URL: url, At: now, Result: shard.First}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -115,6 +115,10 @@ func TestForbiddenCharacters(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"http://a.test/%D0%B6"}, urls, encoding)
 	}
+	// Each decoder within another takes memory, and all of them the stack.
+	urls, err := of(Feed, strings.Repeat(`<?xml version="1.0" encoding="windows-1251"?>`, 200_000)+"<rss><channel><item><link>/\xe6</link></item></channel></rss>")
+	require.NoError(t, err)
+	require.Equal(t, []string{"http://a.test/%D0%B6"}, urls)
 }
 
 func TestDate(t *testing.T) {

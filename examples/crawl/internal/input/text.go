@@ -16,18 +16,21 @@ import (
 type text struct {
 	from  *bufio.Reader
 	left  []byte // of a character
+	coded bool   // an encoding was declared
 	ended error  // with which it ended
 	read  int64  // bytes that the decoder has read
 	last  byte   // of them
 }
 
 // declared goes on in the encoding that the document declares. One that nobody knows is hardly another than UTF-8,
-// nor is UTF-16 where the declaration itself could be read.
+// nor is UTF-16 where the declaration itself could be read. The first declaration counts: a decoder for each within
+// the others would take all memory.
 func (t *text) declared(label string, _ io.Reader) (io.Reader, error) {
 	e, name := charset.Lookup(label)
-	if e == nil || strings.HasPrefix(name, "utf-16") {
+	if e == nil || strings.HasPrefix(name, "utf-16") || t.coded {
 		return t, nil
 	}
+	t.coded = true
 	t.from = bufio.NewReader(transform.NewReader(t.from, e.NewDecoder()))
 	return t, nil
 }
