@@ -63,7 +63,7 @@ func TestRateFilterOnMassEdits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	const n, folders, seeds = 240, 12, 5
+	const n, folders, seeds = 240, 12, 4
 	for _, perDay := range []float64{0.01, 0.04, 0.16} {
 		for _, grouped := range []bool{false, true} {
 			sum := [2]float64{}

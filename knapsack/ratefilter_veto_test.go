@@ -52,7 +52,7 @@ func TestDeadPages(t *testing.T) {
 		n      int
 		o      Objective
 		diesAt float64
-	}{{60, Detections, 0}, {60, Freshness, 0}, {60, Detections, 10}, {60, Delay, 10}, {10_000, Detections, 0}} {
+	}{{60, Detections, 0}, {60, Freshness, 0}, {60, Detections, 10}, {60, Delay, 10}, {5000, Detections, 0}} {
 		if testing.Short() && c.n > 1000 {
 			continue
 		}
@@ -68,6 +68,9 @@ func TestDeadPages(t *testing.T) {
 func BenchmarkDeadPages(b *testing.B) {
 	for _, n := range []int{60, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			if !*large && n > 60 {
+				b.Skip("takes a quarter of a minute: -large")
+			}
 			for b.Loop() {
 				all, late := deadShare(b, n, 40, Detections, 0)
 				b.ReportMetric(100*all, "%-of-polls")

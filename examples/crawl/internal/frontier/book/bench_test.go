@@ -10,18 +10,35 @@ import (
 	"github.com/recrawl/recrawl/knapsack"
 )
 
-// BenchmarkStep is the longest time for which others wait for a call: 1,024 URLs are given at a time,
-// of a million in one queue and in 100,000.
-func BenchmarkStep(b *testing.B) {
+// BenchmarkMillion is the longest time for which others wait for a call, which gives 1,024 URLs at a time, and the
+// time of the state for a hundred URLs, of a million in one queue and in 100,000.
+func BenchmarkMillion(b *testing.B) {
 	for _, queues := range []int{1, 100_000} {
-		b.Run(fmt.Sprint(queues), func(b *testing.B) {
-			s := filled(b, 1_000_000, queues)
-			now := s.Latest + 10
-			a := &Ask{Lease: 1e9, Most: -1}
+		s := filled(b, 1_000_000, queues)
+		now := s.Latest + 10
+		b.Run(fmt.Sprint("step/", queues), func(b *testing.B) {
+			a := &Ask{Lease: 1, Most: -1}
 			for b.Loop() {
 				gifts, _, err := a.Step(s, now, 1024)
 				require.NoError(b, err)
 				require.Len(b, gifts, 1024)
+			}
+			a.End(now)
+		})
+		now += 10
+		b.Run(fmt.Sprint("give/", queues), func(b *testing.B) {
+			for b.Loop() {
+				now++
+				a := &Ask{Lease: 1, PerQueue: 10, Queues: 10, Most: 100}
+				gifts, _, err := a.Step(s, now, 100)
+				require.NoError(b, err)
+				require.Len(b, gifts, min(100, 10*queues))
+				a.End(now)
+				for i, g := range gifts {
+					e := Event{Kind: Known, At: now, Crawl: g.Crawl, Key: g.Key, URL: g.URL, Meta: g.Meta, Date: uint64(now), Verdict: Unchanged - Verdict(i%2) + 1, Mark: 2}
+					_, err := s.Apply(&e)
+					require.NoError(b, err)
+				}
 			}
 		})
 	}
@@ -56,27 +73,4 @@ func filled(b *testing.B, n, queues int) *State {
 		})
 	}
 	return s
-}
-
-// BenchmarkGive and BenchmarkAnswer are the time of the state for a URL, of a million in one queue
-// and in 100,000.
-func BenchmarkGive(b *testing.B) {
-	for _, queues := range []int{1, 100_000} {
-		b.Run(fmt.Sprint(queues), func(b *testing.B) {
-			s := filled(b, 1_000_000, queues)
-			now := s.Latest + 10
-			for b.Loop() {
-				now++
-				a := &Ask{Lease: 1, PerQueue: 10, Queues: 10, Most: 100}
-				gifts, _, err := a.Step(s, now, 100)
-				require.NoError(b, err)
-				a.End(now)
-				for i, g := range gifts {
-					e := Event{Kind: Known, At: now, Crawl: g.Crawl, Key: g.Key, URL: g.URL, Meta: g.Meta, Date: uint64(now), Verdict: Unchanged - Verdict(i%2) + 1, Mark: 2}
-					_, err := s.Apply(&e)
-					require.NoError(b, err)
-				}
-			}
-		})
-	}
 }

@@ -171,7 +171,7 @@ func interval(pages int) func(page int, now float64, changed bool) float64 {
 // more than by its own dates.
 func TestLearns(t *testing.T) {
 	t.Parallel()
-	pages, cycles, seeds, part := 600, 40, uint64(4), 0.95
+	pages, cycles, seeds, part := 600, 40, uint64(2), 0.95
 	if testing.Short() {
 		pages, cycles, seeds, part = 200, 20, 1, 0.9 // one run of few pages scatters by some per cent
 	}
