@@ -357,9 +357,12 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 	case !p.Changed && old.hashed:
 		found.copied = old.copied
 	}
-	if known && !p.teaching {
+	if known {
 		stayed := old.from == found.from && found.same(&old)
 		found.credit = old.credit.after(stayed, byContent && p.Changed && !late || p.foreign)
+		if p.teaching { // seconds after the first copy no validator earns trust
+			found.credit.trust = old.credit.trust
+		}
 	}
 	return found, true
 }

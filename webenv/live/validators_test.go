@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -133,6 +134,30 @@ func TestTransportStuckETag(t *testing.T) {
 				require.Equal(t, k == 1, server.asked[k], "it lies")
 				server.text += fmt.Sprintf("<p>more of it %d", k)
 			}
+		}
+	}
+}
+
+// A validator that lies is not named after a second copy either, so no change is hidden then.
+func TestTransportSecondCopyKeepsDoubt(t *testing.T) {
+	t.Parallel()
+	for _, server := range []*stuck{{etag: `"x"`}, {etag: `W/"x"`}, {modified: "Mon, 01 Jan 2001 00:00:00 GMT"}} {
+		var got Poll
+		transport := &Transport{Base: server, OnPoll: func(p Poll) { got = p }}
+		poll := func(ctx context.Context) {
+			server.text += fmt.Sprintf("<p>more of it %d", len(server.asked))
+			roundTrip(t, transport, get(t, "http://web.test/").WithContext(ctx), -1)
+			require.NoError(t, got.Err)
+		}
+		poll(t.Context())
+		server.deaf = true // for once, so that the lie is found
+		poll(t.Context())
+		server.deaf = false
+		for range 20 {
+			poll(t.Context())
+			require.True(t, got.Changed)
+			poll(Teaching(t.Context()))
+			require.Equal(t, Undecided, got.Decision)
 		}
 	}
 }
