@@ -142,17 +142,18 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return s.download(ctx)
-}
-
-// download asks the proxy for the releases, and writes the history and the summary.
-func (s *settings) download(ctx context.Context) error {
-	paths, base, err := s.sources(ctx)
+	// A context does not end the reading of a terminal, so until it is read a signal ends the program.
+	paths, base, err := s.sources(context.Background())
 	if err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return s.download(ctx, paths, base)
+}
+
+// download asks the proxy for the releases of the modules, and writes the history and the summary.
+func (s *settings) download(ctx context.Context, paths []string, base *url.URL) error {
 	if err := s.checkOut(); err != nil {
 		return err
 	}

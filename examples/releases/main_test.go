@@ -14,7 +14,9 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +30,14 @@ import (
 	"github.com/recrawl/recrawl/internal/upgrade"
 	"github.com/recrawl/recrawl/webenv"
 )
+
+func TestMain(m *testing.M) {
+	if os.Getenv("RELEASES_MAIN") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // today is when the tests run.
 var today = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
@@ -156,7 +166,10 @@ func (w *web) download(t *testing.T, ctx context.Context, modules string, args .
 		p.now, p.wait = w.clock, w.wait
 		return p
 	}
-	err = s.download(ctx)
+	paths, base, err := s.sources(ctx)
+	if err == nil {
+		err = s.download(ctx, paths, base)
+	}
 	return stdout.String(), stderr.String(), err
 }
 
@@ -573,6 +586,30 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, wait(ctx, time.Hour), context.Canceled)
 	require.NoError(t, wait(t.Context(), 1))
+}
+
+// A signal ends the program while it waits for a list of modules, too.
+func TestInterruptedWhileItReads(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("has no such signal")
+	}
+	cmd := exec.Command(os.Args[0], "-modules", "-", "-proxy", "http://proxy.test")
+	cmd.Env = append(os.Environ(), "RELEASES_MAIN=1")
+	_, err := cmd.StdinPipe() // that stays open
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	time.Sleep(500 * time.Millisecond) // it has begun to read
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	select {
+	case err := <-ended:
+		require.ErrorContains(t, err, "interrupt")
+	case <-time.After(10 * time.Second):
+		require.NoError(t, cmd.Process.Kill())
+		t.Fatal("it goes on")
+	}
 }
 
 // What is written does not depend on the order of anything.
