@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -541,4 +542,40 @@ func TestOnBody(t *testing.T) {
 	}
 	require.Equal(t, []string{"0 abcdef", "0 abc", "0 a longe"}, got)
 	require.Equal(t, []bool{false, false, true, true}, changed)
+}
+
+// A page without content is a copy like others: OnBody gets it, before OnPoll says that it changed. So it
+// is with a time limit, for which an http.Client wraps the body.
+func TestOnBodyEmpty(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []time.Duration{0, time.Minute} {
+		var got []string
+		content := "abc"
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/moved" {
+				http.Redirect(w, r, "/", http.StatusFound)
+				return
+			}
+			w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+			_, _ = io.WriteString(w, content)
+		})
+		web := httptest.NewServer(handler)
+		t.Cleanup(web.Close)
+		pages, err := New([]string{web.URL + "/moved"}, Config{
+			Client: &http.Client{Timeout: limit},
+			OnBody: func(_ int, resp *http.Response) {
+				b, err := io.ReadAll(resp.Body)
+				require.NoError(t, err)
+				got = append(got, fmt.Sprintf("%q", b))
+			},
+			OnPoll: func(_ int, p Poll) { got = append(got, fmt.Sprint(p.Status, p.Changed)) },
+		})
+		require.NoError(t, err)
+		for now, c := range []string{"abc", ""} {
+			content = c
+			_, _, err := pages.PollContext(t.Context(), 0, float64(now))
+			require.NoError(t, err)
+		}
+		require.Equal(t, []string{`"abc"`, "302 false", "200 false", `""`, "302 false", "200 true"}, got)
+	}
 }

@@ -173,16 +173,9 @@ func (p *Pages) lastPoll(page int) float64 {
 // get makes the requests and reads the page.
 func (p *Pages) get(ctx context.Context, page int) Poll {
 	ctx, fetch := Begin(ctx, pageURL(p.requests[page]))
-	reading := false
 	var held []Poll
-	fetch.report = func(found Poll) {
-		switch {
-		case p.cfg.OnPoll == nil:
-		case reading: // perhaps by OnBody; OnPoll comes after it
-			held = append(held, found)
-		default:
-			p.cfg.OnPoll(page, found)
-		}
+	if p.cfg.OnPoll != nil {
+		fetch.report = func(found Poll) { held = append(held, found) } // OnPoll comes after OnBody
 	}
 	client := *p.cfg.Client
 	client.Transport = &p.transport
@@ -193,12 +186,10 @@ func (p *Pages) get(ctx context.Context, page int) Poll {
 	}
 	resp, err := client.Do(r)
 	if err == nil {
-		reading = true
 		err = p.read(page, resp)
-		reading = false
-		for _, found := range held {
-			fetch.report(found)
-		}
+	}
+	for _, found := range held {
+		p.cfg.OnPoll(page, found)
 	}
 	return fetch.End(err)
 }
@@ -207,7 +198,7 @@ func (p *Pages) get(ctx context.Context, page int) Poll {
 func (p *Pages) read(page int, resp *http.Response) error {
 	body := resp.Body
 	limited := &io.LimitedReader{R: body, N: p.cfg.MaxBytes}
-	if p.cfg.OnBody != nil && body != http.NoBody && isPage(resp.StatusCode) {
+	if p.cfg.OnBody != nil && isPage(resp.StatusCode) {
 		resp.Body = io.NopCloser(limited)
 		p.cfg.OnBody(page, resp)
 	}
