@@ -3,8 +3,8 @@ package live
 import (
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -252,8 +252,8 @@ func hasAny(h http.Header, names ...string) bool {
 // Forget forgets a page, given by its URL or by its name for [Begin]. Its next poll is a first one.
 func (t *Transport) Forget(page string) {
 	t.copies.forget(keyOf(page))
-	if url, _, ok := strings.Cut(page, "#"); ok {
-		t.copies.forget(keyOf(url))
+	if u, err := url.Parse(page); err == nil { // in a request the same URL may be escaped otherwise
+		t.copies.forget(keyOf(pageURL(&http.Request{URL: u})))
 	}
 }
 

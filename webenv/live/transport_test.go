@@ -438,6 +438,18 @@ func TestTransportHost(t *testing.T) {
 	require.Equal(t, 2, transport.Len())
 }
 
+// A page is forgotten by the URL that the caller gave, however it stands in the request.
+func TestTransportForgets(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"http://web.test/a b", "http://web.test/ä#top", "HTTP://web.test/?q=ä", "http://web.test"} {
+		transport := &Transport{Base: bodies("x")}
+		roundTrip(t, transport, get(t, url), -1)
+		require.Equal(t, 1, transport.Len(), url)
+		transport.Forget(url)
+		require.Zero(t, transport.Len(), url)
+	}
+}
+
 // Many requests at once over loopback: every change is reported once.
 func TestTransportConcurrent(t *testing.T) {
 	t.Parallel()
