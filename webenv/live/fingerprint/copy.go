@@ -97,8 +97,10 @@ func (c *Copy) Write(b []byte) (int, error) {
 // languageOf returns the language of a media type. other reports that it is a type that is not
 // read.
 func languageOf(mediaType string) (as language, other bool) {
-	mediaType, _, _ = strings.Cut(mediaType, ";")
 	mediaType = strings.TrimSpace(mediaType)
+	if i := strings.IndexAny(mediaType, "; ,"); i >= 0 { // some servers forget the semicolon, or send the type twice
+		mediaType = mediaType[:i]
+	}
 	is := func(name string) bool { return strings.EqualFold(mediaType, name) }
 	switch _, suffix, _ := strings.Cut(mediaType, "+"); {
 	case is("text/html"):

@@ -279,7 +279,8 @@ func TestTypes(t *testing.T) {
 		want            bool
 	}{
 		{"", html, false}, {"", json, true}, {"", "for (i=0;i<n;i++)", true}, {"", "%PDF-1.4 <</Type", true},
-		{"Text/HTML;charset=utf-8", html, false}, {"text/html", json, true}, {"text/html", "text <p>", false},
+		{" Text/HTML;charset=utf-8", html, false},
+		{"text/html charset=utf-8", html, false}, {"text/html, text/html; charset=utf-8", html, false}, {"text/html", json, true}, {"text/html", "text <p>", false},
 		{"text/plain", html, true}, {"application/json", html, true}, {"text/csv", html, true}, {"image/svg+xml", html, false},
 		{"application/octet-stream", html, false}, {"application/octet-stream", json, true}, {"nonsense", html, true},
 	} {
