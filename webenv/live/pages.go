@@ -274,7 +274,7 @@ type savedPages struct {
 
 func (s *savedPages) decode(d *codec.Decoder) {
 	s.copies = d.Bytes()
-	n := d.Count(1)
+	n := d.Count(8 + 16 + 8)
 	d.Require(n > 0, "no pages")
 	s.last = make(map[key]float64, n)
 	for range n {

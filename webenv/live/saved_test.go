@@ -2,10 +2,12 @@ package live
 
 import (
 	"net/http"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/codec/codectest"
 	"github.com/recrawl/recrawl/webenv/internal/webtest"
 )
@@ -73,4 +75,25 @@ func savedCases(t *testing.T) (_, _ *codectest.Case) {
 	// Pages that are not in the list of URLs are left out.
 	return codectest.Of(pages, func() *Pages { return liveOf(t, web, Config{}, paths...) }, poll, codectest.Partial),
 		codectest.Of(transport, func() *Transport { return new(Transport) }, get)
+}
+
+// A forged number of pages takes no more memory than the state has bytes for.
+func TestSavedNumberOfPages(t *testing.T) {
+	copies, err := new(Transport).MarshalBinary()
+	require.NoError(t, err)
+	const filler = 1 << 20
+	forged, err := pagesFormat.Save(func(e *codec.Encoder) {
+		e.Bytes(copies)
+		e.Int(filler)
+		for range filler {
+			e.Byte(0xff)
+		}
+	})
+	require.NoError(t, err)
+	pages := liveOf(t, variety(), Config{}, "/etag")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.ErrorIs(t, pages.UnmarshalBinary(forged), ErrCorrupt)
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4*filler))
 }
