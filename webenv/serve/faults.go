@@ -284,7 +284,7 @@ func (s *Server) spoiled(w http.ResponseWriter, r *http.Request, n int, f Faults
 		sw.left = n / 2
 	}
 	if f.Slow > 0 {
-		sw.piece = max(n/slowPieces, 1)
+		sw.piece = (n + slowPieces - 1) / slowPieces
 		sw.pause = func() { s.sleep(r.Context(), f.Slow/slowPieces) }
 	}
 	return sw
@@ -295,13 +295,18 @@ type spoiledWriter struct {
 	http.ResponseWriter
 	left  int // bytes left before it breaks off
 	piece int
+	rest  int    // of the present piece
 	pause func() // called before each piece
 }
 
 func (w *spoiledWriter) Write(b []byte) (n int, err error) {
 	for len(b) > 0 {
-		w.pause()
-		m, err := w.ResponseWriter.Write(b[:min(len(b), w.piece, w.left)])
+		if w.rest == 0 { // a piece may be longer than b
+			w.pause()
+			w.rest = w.piece
+		}
+		m, err := w.ResponseWriter.Write(b[:min(len(b), w.rest, w.left)])
+		w.rest -= m
 		if n += m; err != nil {
 			return n, err
 		}

@@ -283,12 +283,15 @@ func TestFaultsOnTheWire(t *testing.T) {
 	require.Equal(t, []time.Duration{silence}, slept)
 	require.Equal(t, 1, s.Totals().Failed)
 
-	slept = nil
-	body, _, err = get(Faults{Slow: time.Minute}, Config{Size: 5000, Sleep: sleep})
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(whole, body))
-	require.Len(t, slept, slowPieces)
-	require.Equal(t, 6*time.Second, slept[0])
+	for _, size := range []int{5000, 5009, 1_000_000} { // the last one is written in many parts
+		slept = nil
+		body, _, err = get(Faults{Slow: time.Minute}, Config{Size: size, Sleep: sleep})
+		require.NoError(t, err)
+		require.Len(t, body, size)
+		require.True(t, bytes.HasPrefix(body, whole))
+		require.Len(t, slept, slowPieces, size)
+		require.Equal(t, 6*time.Second, slept[0])
+	}
 }
 
 // A writer in pieces says how much it has written, as io.Writer demands.
