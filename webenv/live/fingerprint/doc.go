@@ -6,6 +6,6 @@
 // [Copy] as it is read, and pass it to [Page.Observe]. Package live does so for every page that its
 // Transport sees.
 //
-// The media type is the only setting. The package looks at no class names and needs nothing outside
-// the standard library. Pages and copies are not safe for concurrent use.
+// The media type and [Page].Numbers are the only settings. The package looks at no class names and
+// needs nothing outside the standard library. Pages and copies are not safe for concurrent use.
 package fingerprint
