@@ -69,6 +69,7 @@ func TestOutcomes(t *testing.T) {
 		{Poll{Status: 200, Err: network}, Failed, true, []string{back}},
 		{Poll{Status: 200, Err: ErrClosedEarly}, Failed, false, []string{back}},
 		{Poll{Status: 310, Err: network}, Failed, false, []string{back}},
+		{bad(206), Failed, true, []string{back}},
 		{bad(500), Failed, true, []string{back}},
 		{bad(503), Failed, true, []string{back}},
 		{later(bad(503)), Vetoed, true, []string{deferred, back}},
