@@ -297,10 +297,14 @@ func (s *State) add(e *Event) error {
 	had := *p
 	p.weight, p.shortest, p.longest = e.Weight, e.Shortest, e.Longest
 	s.weights += p.weigh()
-	if p.Stage == Crawled {
-		return s.settle(p, &had)
+	if p.Stage != Crawled {
+		return nil
 	}
-	return nil
+	err := s.settle(p, &had)
+	if all := p.History(); p.shortest != had.shortest && p.firstCopy() {
+		err = errors.Join(err, s.putOff(p, all[len(all)-1].At, time.Time{}))
+	}
+	return err
 }
 
 // filter calls do with the learner, if it is a rate filter.

@@ -28,27 +28,47 @@ func (t teller) Observe(key string, now time.Time, changed bool) error {
 	return err
 }
 
-// GiveBack tells of a failure. The learner takes none that it does not wait for, and so the page is
-// put off for as long as the learner would have done.
+// GiveBack tells of a failure, or of a first copy. The learner takes none that it does not wait for, and so the page
+// is put off for as long as the learner would have done.
 func (t teller) GiveBack(key string, now time.Time) error {
-	if err := t.Keyed.GiveBack(key, now); !errors.Is(err, knapsack.ErrNotAsked) {
+	err := t.Keyed.GiveBack(key, now)
+	asked := !errors.Is(err, knapsack.ErrNotAsked)
+	if asked && (err != nil || t.event.Result != First || t.page.shortest == 0) {
 		return err
 	}
-	return t.state.filter(func(f *knapsack.RateFilter, page func(string) (int, error)) error {
-		stats := f.Stats()
-		if stats.Budget == 0 {
-			return nil
+	return t.state.putOff(t.page, now, t.event.Until)
+}
+
+// putOff puts a page off that failed at a time, or whose first copy came then, at least until another time. To the
+// learner a first copy is no answer, so that the shortest interval would not count from it.
+func (s *State) putOff(p *Page, at, least time.Time) error {
+	return s.filter(func(f *knapsack.RateFilter, page func(string) (int, error)) error {
+		wait := 0.0
+		if p.firstCopy() {
+			wait = p.shortest
 		}
-		id, err := page(key)
-		if err != nil {
+		if stats := f.Stats(); stats.Budget > 0 {
+			wait = max(wait, p.patience(float64(stats.Pages)/stats.Budget))
+		}
+		id, err := page(p.URL)
+		if err != nil || wait == 0 && !p.firstCopy() {
 			return err
 		}
-		until := float64(now.UnixNano())/1e9 + t.page.patience(float64(stats.Pages)/stats.Budget)
-		if veto := t.event.Until; !veto.IsZero() {
-			until = max(until, float64(veto.UnixNano())/1e9)
+		until := math.Inf(-1)
+		if wait > 0 {
+			until = float64(at.UnixNano())/1e9 + wait
+		}
+		if !least.IsZero() {
+			until = max(until, float64(least.UnixNano())/1e9)
 		}
 		return f.Defer(id, until)
 	})
+}
+
+// firstCopy reports whether the latest poll of a page brought a first copy.
+func (p *Page) firstCopy() bool {
+	n := len(p.history)
+	return n > 0 && Result(p.history[n-1]) == First
 }
 
 // patience is for how many seconds a page whose latest poll failed is left alone, by the rule of

@@ -84,3 +84,44 @@ func TestPatience(t *testing.T) {
 	poll(time.Second, First)
 	require.Equal(t, 500., poll(time.Hour, Failed))
 }
+
+// The shortest interval of a page counts from its first copy on, also one that is set, raised or taken back after that.
+func TestShortestIntervalFromTheFirstCopy(t *testing.T) {
+	t.Parallel()
+	for _, shortest := range [][]float64{{300}, {300, 500}, {0, 300}, {5000, 300}, {300, 0}, {300, 50}} {
+		s := newState(t)
+		for i := range 10 {
+			e := Event{Kind: Add, URL: fmt.Sprint("http://a.test/", i), At: begin}
+			apply(t, s, []Event{e, {Kind: Polled, URL: e.URL, At: begin, Result: First}})
+		}
+		run(t, s, begin, 200) // there is a cycle of some seconds
+		from := begin.Add(1000 * time.Second)
+		late := Event{Kind: Add, URL: "http://a.test/late", At: from, Shortest: shortest[0]}
+		apply(t, s, []Event{late, {Kind: Polled, URL: late.URL, At: from, Result: First}})
+		for _, then := range shortest[1:] {
+			late.Shortest = then
+			apply(t, s, []Event{late})
+		}
+		last := shortest[len(shortest)-1]
+		for round := range 2 { // a copy that was lost is fetched again
+			again := 0
+			for ; again < 2000; again++ {
+				now := from.Add(time.Duration(again) * time.Second)
+				url, err := s.Learner.Next(now)
+				if err != nil {
+					continue
+				}
+				e := Event{Kind: Polled, URL: url, At: now, Result: Changed}
+				if url == late.URL {
+					e.Result, from = First, now
+				}
+				apply(t, s, []Event{e})
+				if url == late.URL {
+					break
+				}
+			}
+			require.GreaterOrEqual(t, float64(again), last, "%v, %d", shortest, round)
+			require.Less(t, float64(again), last+200, "%v, %d", shortest, round)
+		}
+	}
+}
