@@ -83,7 +83,8 @@ const mostDeferred = 7 * 24 * time.Hour
 // Tell reports the result of a poll to the learner that asked for it. It makes the call that fits:
 //
 //   - Observe, with Poll.Changed, if there was an answer. A first copy leads to GiveBack instead,
-//     because it says nothing about changes.
+//     because it says nothing about changes. So the shortest interval of a page of a
+//     knapsack.RateFilter does not count from its first copy on, but from the poll after that.
 //   - GiveBack if there was no answer. The learner asks again, less and less often if it backs off.
 //     This is also for 404, which comes and goes with a server's troubles.
 //   - Defer before GiveBack, if the server named a time in Retry-After, but for a week at most.
