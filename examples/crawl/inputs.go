@@ -243,9 +243,13 @@ func (in *inputs) events(only map[int]bool, mostRemoved float64, at func(string,
 		if err != nil {
 			return nil, err
 		}
-		if here && e.Modified.After(in.modified[e.URL]) && !e.Modified.After(now) {
+		if was, known := in.modified[e.URL]; here && e.Modified.After(was) && !e.Modified.After(now) {
 			in.modified[e.URL] = e.Modified
-			events = append(events, shard.Event{Kind: shard.Hint, URL: e.URL, At: e.Modified})
+			at := e.Modified
+			if known {
+				at = latest(at, now)
+			}
+			events = append(events, shard.Event{Kind: shard.Hint, URL: e.URL, At: at})
 		}
 	}
 	if in.whole && only == nil {
@@ -269,6 +273,19 @@ func (in *inputs) events(only map[int]bool, mostRemoved float64, at func(string,
 		slog.Info("pages", "new", added, "removed", removed)
 	}
 	return events, err
+}
+
+// latest returns when a page changed at the latest whose date in a source moved to another one by now. Many a
+// sitemap has days only: a page that was polled on such a day may have changed since.
+func latest(modified, now time.Time) time.Time {
+	end := modified.AddDate(0, 0, 1)
+	switch hour, minute, second := modified.Clock(); {
+	case hour != 0 || minute != 0 || second != 0:
+		return modified
+	case end.After(now):
+		return now
+	}
+	return end
 }
 
 // removable reports whether pages that the sources do not name may be removed. The share of the missing is that of

@@ -82,6 +82,45 @@ func TestRemovals(t *testing.T) {
 	}
 }
 
+// A date that moves is a hint, of a day only as of now or the end of that day: the page may have been polled on it before
+// it changed. What a source said first, as after a start, may be long known.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	state := shard.NewState(filter)
+	const url = "http://a.test/"
+	require.NoError(t, state.Apply(&shard.Event{Kind: shard.Add, URL: url}))
+	e, err := engine.Open(t.Context(), engine.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer e.Close()
+	in := newInputs(&session{settings: &settings{}, engine: e, clock: clock.NewReal()})
+	look := func(_ string, do func(*shard.State)) error { do(state); return nil }
+	hint := func(modified time.Time) time.Time {
+		in.entries = []input.Entry{{URL: url, Modified: modified}}
+		events, err := in.events(nil, 0, look, func(do func(*shard.State)) error { do(state); return nil })
+		require.NoError(t, err)
+		if len(events) == 0 {
+			return time.Time{}
+		}
+		require.Equal(t, shard.Event{Kind: shard.Hint, URL: url, At: events[0].At}, events[0])
+		return events[0].At
+	}
+	now := in.clock.Now()
+	today := now.Truncate(24 * time.Hour)
+	day := func(days int) time.Time { return today.AddDate(0, 0, days).UTC() }
+	zone := time.FixedZone("", -3600)
+	local := time.Date(today.Year(), today.Month(), today.Day()-2, 0, 0, 0, 0, zone)
+	require.Zero(t, hint(time.Time{}))
+	require.Equal(t, day(-9), hint(day(-9)))
+	require.Zero(t, hint(day(-9)))
+	require.Equal(t, day(-3), hint(day(-4)))
+	require.Equal(t, local.AddDate(0, 0, 1), hint(local))
+	require.Equal(t, day(-1).Add(time.Second), hint(day(-1).Add(time.Second)))
+	require.WithinRange(t, hint(day(0)), now, in.clock.Now())
+	require.Zero(t, hint(day(2)), "nobody has changed it yet")
+}
+
 // In a cluster a list is compared with the pages of all nodes, and shards that were just opened lose none.
 func TestRemovalsInACluster(t *testing.T) {
 	t.Parallel()
