@@ -122,7 +122,8 @@ type Loop struct {
 	saving       bool
 	sinceEvents  int // since the latest snapshot
 	sinceBytes   int
-	sizeSnapshot int // of the latest one
+	sizeSnapshot int  // of the latest one
+	timed        bool // whether the learner in it had a time scale
 
 	farewell, lastRecord, lastSnapshot time.Duration
 
@@ -307,6 +308,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	stop := l.cfg.Stop
 	l.due = l.cfg.Clock.Now()
+	l.timed = l.cfg.State.timed() // if it is restored, that is from a snapshot
 	var deadline, end <-chan time.Time
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -526,9 +528,10 @@ func (l *Loop) landed(ctx context.Context) error {
 	return l.snapshot(ctx, false)
 }
 
-// snapshot saves the state, if it is time to or must be. All that is logged is applied then.
+// snapshot saves the state, if it is time to or must be. All that is logged is applied then. It is time as soon as
+// the learner has a time scale: the log does not give that back, and without it teaches nothing.
 func (l *Loop) snapshot(ctx context.Context, must bool) error {
-	due := l.sinceBytes >= max(snapshotLeast, int(SnapshotShare*float64(l.sizeSnapshot)))
+	due := l.sinceBytes >= max(snapshotLeast, int(SnapshotShare*float64(l.sizeSnapshot))) || !l.timed && l.cfg.State.timed()
 	if l.cfg.Log == nil || l.saving || !must && !due {
 		return nil
 	}
@@ -540,6 +543,7 @@ func (l *Loop) snapshot(ctx context.Context, must bool) error {
 		return err
 	}
 	at := l.cfg.Log.Mark()
+	l.timed = l.cfg.State.timed()
 	l.saving, l.sinceEvents, l.sinceBytes, l.sizeSnapshot = true, 0, 0, len(state)
 	go func() { l.saved <- l.cfg.Log.Snapshot(ctx, at, state) }()
 	return nil

@@ -316,6 +316,16 @@ func (s *State) filter(do func(f *knapsack.RateFilter, page func(string) (int, e
 	return err
 }
 
+// timed reports whether the learner is a rate filter that has a time scale. Before, it learns nothing of how often pages
+// change from polls that it did not ask for, as those of a log are that is replayed.
+func (s *State) timed() (timed bool) {
+	_ = s.filter(func(f *knapsack.RateFilter, _ func(string) (int, error)) error {
+		timed = f.Stats().Budget > 0
+		return nil
+	})
+	return timed
+}
+
 // enter hands a page to the learner.
 func (s *State) enter(p *Page) error {
 	if p.learnt != nil {

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
 	"github.com/recrawl/recrawl/examples/crawl/internal/engine"
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/internal/codec/codectest"
@@ -261,4 +263,63 @@ func TestRestore(t *testing.T) {
 		}
 		e.Close()
 	}
+}
+
+// A crawl that is killed before its log is long enough for a snapshot has learnt all the same.
+func TestKilledYoung(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open := func() (*State, *engine.Shard, func()) {
+		e, err := engine.Open(t.Context(), engine.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		log, err := e.Own(t.Context(), 0)
+		require.NoError(t, err)
+		s := newState(t)
+		require.NoError(t, Restore(t.Context(), s, log))
+		return s, log, e.Close
+	}
+	s, log, closeEngine := open()
+	jobs := make(chan Job, 1000)
+	l := NewLoop(Config{State: s, Log: log, Clock: clock.NewReal(), PerSecond: 1000, Window: 4, Submit: func(j Job) { jobs <- j }})
+	var urls []string
+	now := time.Now()
+	for i := range 20 {
+		url := fmt.Sprint("http://host.test/", i)
+		urls = append(urls, url)
+		require.NoError(t, l.Learn(t.Context(), []Event{{Kind: Add, URL: url, At: now}, {Kind: Polled, URL: url, At: now, Result: First}}))
+	}
+	ctx, kill := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx) }()
+	for range 400 {
+		j := <-jobs
+		e := Event{Kind: Polled, ID: j.ID, URL: j.URL, At: time.Now(), Result: Unchanged}
+		if j.URL == urls[0] {
+			e.Result = Changed
+		}
+		l.Tell(t.Context(), e)
+	}
+	var learnt uint64
+	require.Eventually(t, func() bool {
+		require.NoError(t, l.Do(t.Context(), func(s *State) { learnt = s.Learnt }))
+		return learnt >= 400
+	}, time.Minute, time.Millisecond)
+	kill()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	closeEngine()
+	s, _, closeEngine = open()
+	defer closeEngine()
+	require.Equal(t, learnt, s.Learnt)
+	require.NoError(t, knapsack.With(s.Learner, func(f *knapsack.RateFilter, page func(string) (int, error)) error {
+		var rates []float64
+		for _, url := range urls {
+			id, err := page(url)
+			require.NoError(t, err)
+			r, err := f.Rate(id)
+			require.NoError(t, err)
+			rates = append(rates, r.Median)
+		}
+		require.Greater(t, rates[0], 5*slices.Max(rates[1:]), "%v", rates)
+		return nil
+	}))
 }
