@@ -20,6 +20,9 @@ import (
 // itself learns. If the next calls of Next are still that far behind, the time was in another unit:
 // within n/2 polls the page counts as known as of that Next, and is polled as usual. The same goes
 // for Observe and RecordChanges.
+//
+// Until Next has given some 17 polls, from which the time scale is known, an answer teaches only as
+// of when the page is known. So to begin with what an older log says, use RecordChanges.
 func (f *RateFilter) Record(page int, now float64, changed bool) error {
 	slot, err := f.slot(page)
 	if err != nil {
