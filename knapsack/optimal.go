@@ -100,6 +100,7 @@ func (p Problem) Value(x []float64) (float64, error) {
 	if len(x) != len(p.Rates) {
 		return 0, fmt.Errorf("%w: %d frequencies for %d rates", ErrConfig, len(x), len(p.Rates))
 	}
+	p.Budget, p.Costs, p.Lower, p.Upper = 1, nil, nil, nil
 	if err := p.check(); err != nil {
 		return 0, err
 	}

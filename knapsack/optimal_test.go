@@ -233,6 +233,9 @@ func TestOptimalRejects(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfig)
 	_, err = Problem{Rates: []float64{1}, Budget: 1}.Value(nil)
 	require.ErrorIs(t, err, ErrConfig)
+	want := Freshness.Value(Even, 1, 2)
+	require.Equal(t, want, must(Problem{Rates: []float64{1}}.Value([]float64{2})), "the budget does not matter")
+	require.Equal(t, want, must(Problem{Rates: []float64{1}, Budget: nan, Costs: []float64{}, Lower: []float64{3}, Upper: []float64{1}}.Value([]float64{2})))
 }
 
 func BenchmarkOptimal(b *testing.B) {
