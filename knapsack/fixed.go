@@ -14,10 +14,11 @@ import (
 // probabilities of a change as frequencies the proportional policy, of Granmo et al. 2006, section
 // III.C (go run ./examples/papers -only granmo).
 //
-// A page that is added has frequency 0 and is not polled before SetFrequency. Only the proportions of
-// the frequencies count. How many polls there are is up to the caller of Next. With Even spacing it polls the page with the greatest (now − last)·x, the one most
-// overdue in units of its own interval 1/x. With Random spacing it draws each poll's page with
-// probability proportional to x, as the scheduler of Granmo et al. 2006, section II, does.
+// A page that is added has frequency 0 and is not polled before SetFrequency. Only the proportions
+// of the frequencies count. How many polls there are is up to the caller of Next. With Even spacing
+// it polls the page with the greatest (now − last)·x, the one most overdue in units of its own
+// interval 1/x. With Random spacing it draws each poll's page with probability proportional to x,
+// as the scheduler of Granmo et al. 2006, section II, does.
 //
 // # Guarantees
 //
