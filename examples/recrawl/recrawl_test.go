@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -348,6 +349,36 @@ func TestStillPages(t *testing.T) {
 	for page := range 50 {
 		require.Equal(t, page < 45, env.(webenv.Simulated).Rate(page, 0) == 0, page)
 	}
+}
+
+// The number of a page does not tell its rank, and what its polls show fits its rate.
+func TestRanksAreDrawn(t *testing.T) {
+	t.Parallel()
+	const n = 400
+	w, err := simulation("zipf:0.9,1.5", n)
+	require.NoError(t, err)
+	firsts := map[int]bool{}
+	for seed := range uint64(5) {
+		env, err := w.open(rand.NewPCG(seed, 2))
+		require.NoError(t, err)
+		var rates []float64
+		for page := range n {
+			rates = append(rates, env.Rate(page, 0))
+		}
+		first := slices.Index(rates, slices.Max(rates))
+		firsts[first] = true
+		changes := 0
+		for slot := 1.0; slot <= 100; slot++ {
+			if _, changed := env.Poll(first, slot); changed {
+				changes++
+			}
+		}
+		require.InDelta(t, 90, changes, 4*3) // standard deviations
+		slices.Sort(rates)
+		require.InDelta(t, 0.9, -math.Expm1(-rates[n-1]), 1e-12)
+		require.InDelta(t, 0.9/math.Pow(n, 1.5), -math.Expm1(-rates[0]), 1e-12)
+	}
+	require.Greater(t, len(firsts), 2)
 }
 
 // True rates are of no use if they are not followed.

@@ -14,8 +14,8 @@ import (
 
 // simulations is the help on -env. Rates that are said to be log-normal have the
 // mean and the standard deviation of the logarithm given.
-const simulations = `  zipf:A,B[,r=POLLS]      page k changes with probability A/k^B in each slot; with r, a
-                          page swaps its rank with the next one every r polls
+const simulations = `  zipf:A,B[,r=POLLS]      a page of rank k changes with probability A/k^B in each slot; ranks
+                          are drawn; with r, a page swaps its with the next one every r polls
   tld[:fixed]             four sites, one in each of com, net, edu, org, whose pages
                           change with probability 0.3, 0.25, 0.1, 0.05 in each slot
   tld:zipf[,shift=SLOTS]  the same sites; page k changes with probability 1/k^θ, where
@@ -76,9 +76,28 @@ func (w *world) zipf(a envArgs) error {
 		cfg.Beta = -1
 	}
 	w.slots, w.swapEvery = true, cfg.SwapEvery
-	w.open = func(src rand.Source) (environment, error) { return webenv.NewZipf(cfg, src) }
+	w.open = func(src rand.Source) (environment, error) {
+		env, err := webenv.NewZipf(cfg, src)
+		if err != nil {
+			return nil, err
+		}
+		return shuffled{env, rand.New(src).Perm(env.Len())}, nil
+	}
 	return nil
 }
+
+// shuffled is an environment whose pages have other numbers, which do not tell how often they change.
+// Many schedules poll the pages by number at first, and would learn of the first ones from shorter gaps.
+type shuffled struct {
+	webenv.Simulated
+	pages []int // by their new numbers
+}
+
+func (s shuffled) Poll(page int, now float64) (since float64, changed bool) {
+	return s.Simulated.Poll(s.pages[page], now)
+}
+
+func (s shuffled) Rate(page int, now float64) float64 { return s.Simulated.Rate(s.pages[page], now) }
 
 func (w *world) tld(a envArgs) error {
 	if err := a.check(0, 0, []string{"fixed", "zipf"}, "shift"); err != nil {
