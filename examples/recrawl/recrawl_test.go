@@ -346,9 +346,14 @@ func TestStillPages(t *testing.T) {
 	require.NoError(t, err)
 	env, err := w.open(rand.NewPCG(1, 2))
 	require.NoError(t, err)
+	var moving []int
 	for page := range 50 {
-		require.Equal(t, page < 45, env.(webenv.Simulated).Rate(page, 0) == 0, page)
+		if env.Rate(page, 0) > 0 {
+			moving = append(moving, page)
+		}
 	}
+	require.Len(t, moving, 5)
+	require.NotEqual(t, []int{45, 46, 47, 48, 49}, moving, "they are drawn")
 }
 
 // The number of a page does not tell its rank, and what its polls show fits its rate.

@@ -235,6 +235,10 @@ func (a envArgs) rates(pages int, sigma float64) (func(rand.Source) []float64, e
 	}
 	return func(src rand.Source) []float64 {
 		rates := make([]float64, pages*still/100)
-		return append(rates, webenv.LogNormalLaw(pages-len(rates), perDay/day, sigma, src)...)
+		rates = append(rates, webenv.LogNormalLaw(pages-len(rates), perDay/day, sigma, src)...)
+		if still > 0 { // the number of a page does not tell that it never changes, see shuffled
+			rand.New(src).Shuffle(pages, func(i, j int) { rates[i], rates[j] = rates[j], rates[i] })
+		}
+		return rates
 	}, nil
 }
