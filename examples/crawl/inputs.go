@@ -245,11 +245,11 @@ func (in *inputs) events(only map[int]bool, mostRemoved float64, at func(string,
 		}
 		if was, known := in.modified[e.URL]; here && e.Modified.After(was) && !e.Modified.After(now) {
 			in.modified[e.URL] = e.Modified
-			at := e.Modified
+			hint := shard.Event{Kind: shard.Hint, URL: e.URL, At: e.Modified}
 			if known {
-				at = latest(at, now)
+				hint.At = latest(e.Modified, now)
 			}
-			events = append(events, shard.Event{Kind: shard.Hint, URL: e.URL, At: at})
+			events = append(events, hint)
 		}
 	}
 	if in.whole && only == nil {

@@ -89,15 +89,15 @@ func (w *world) zipf(a envArgs) error {
 // shuffled is an environment whose pages have other numbers, which do not tell how often they change.
 // Many schedules poll the pages by number at first, and would learn of the first ones from shorter gaps.
 type shuffled struct {
-	webenv.Simulated
+	environment
 	pages []int // by their new numbers
 }
 
 func (s shuffled) Poll(page int, now float64) (since float64, changed bool) {
-	return s.Simulated.Poll(s.pages[page], now)
+	return s.environment.Poll(s.pages[page], now)
 }
 
-func (s shuffled) Rate(page int, now float64) float64 { return s.Simulated.Rate(s.pages[page], now) }
+func (s shuffled) Rate(page int, now float64) float64 { return s.environment.Rate(s.pages[page], now) }
 
 func (w *world) tld(a envArgs) error {
 	if err := a.check(0, 0, []string{"fixed", "zipf"}, "shift"); err != nil {

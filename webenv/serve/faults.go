@@ -284,7 +284,7 @@ func (s *Server) spoiled(w http.ResponseWriter, r *http.Request, n int, f Faults
 		sw.left = n / 2
 	}
 	if f.Slow > 0 {
-		sw.piece = (n + slowPieces - 1) / slowPieces
+		sw.piece = max((n+slowPieces-1)/slowPieces, 1) // also of an error where the page is empty
 		sw.pause = func() { s.sleep(r.Context(), f.Slow/slowPieces) }
 	}
 	return sw

@@ -305,6 +305,22 @@ func TestSpoiledWriterCounts(t *testing.T) {
 	require.Equal(t, 4, pauses)
 }
 
+// A body of another length than the page's, such as that of an error, ends too.
+func TestSlowEmptyPage(t *testing.T) {
+	t.Parallel()
+	pauses := 0
+	s, err := New(webtest.Replay(t, nil), Config{Source: check.Source(1), Sleep: func(context.Context, time.Duration) {
+		pauses++
+		require.Less(t, pauses, 10)
+	}})
+	require.NoError(t, err)
+	w := s.spoiled(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), 0, Faults{Slow: time.Second}, chance{})
+	n, err := w.Write([]byte("error"))
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+	require.Equal(t, 5, pauses)
+}
+
 func TestFaultsRejected(t *testing.T) {
 	t.Parallel()
 	for _, f := range []Faults{

@@ -301,7 +301,8 @@ func (s *State) add(e *Event) error {
 		return nil
 	}
 	err := s.settle(p, &had)
-	if all := p.History(); p.shortest != had.shortest && p.firstCopy() {
+	if p.shortest != had.shortest && p.firstCopy() {
+		all := p.History()
 		err = errors.Join(err, s.putOff(p, all[len(all)-1].At, time.Time{}))
 	}
 	return err

@@ -238,6 +238,17 @@ func first(s *State, at Stage) *Page {
 	return p
 }
 
+// reopened returns the state that the log in a directory gives back, and that log.
+func reopened(t *testing.T, dir string) (*State, *engine.Shard, *engine.Engine) {
+	e, err := engine.Open(t.Context(), engine.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	log, err := e.Own(t.Context(), 0)
+	require.NoError(t, err)
+	s := newState(t)
+	require.NoError(t, Restore(t.Context(), s, log))
+	return s, log, e
+}
+
 // A log gives back the state, with snapshots in between and without.
 func TestRestore(t *testing.T) {
 	t.Parallel()
@@ -246,12 +257,7 @@ func TestRestore(t *testing.T) {
 	want := newState(t)
 	apply(t, want, events)
 	for part := range 4 {
-		e, err := engine.Open(t.Context(), engine.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
-		require.NoError(t, err)
-		log, err := e.Own(t.Context(), 0)
-		require.NoError(t, err)
-		s := newState(t)
-		require.NoError(t, Restore(t.Context(), s, log))
+		s, log, e := reopened(t, dir)
 		l := NewLoop(Config{State: s, Log: log})
 		require.NoError(t, l.Learn(t.Context(), events[part*500:part*500+500]))
 		if part%2 == 1 {
@@ -269,16 +275,7 @@ func TestRestore(t *testing.T) {
 func TestKilledYoung(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	open := func() (*State, *engine.Shard, func()) {
-		e, err := engine.Open(t.Context(), engine.Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
-		require.NoError(t, err)
-		log, err := e.Own(t.Context(), 0)
-		require.NoError(t, err)
-		s := newState(t)
-		require.NoError(t, Restore(t.Context(), s, log))
-		return s, log, e.Close
-	}
-	s, log, closeEngine := open()
+	s, log, e := reopened(t, dir)
 	jobs := make(chan Job, 1000)
 	l := NewLoop(Config{State: s, Log: log, Clock: clock.NewReal(), PerSecond: 1000, Window: 4, Submit: func(j Job) { jobs <- j }})
 	var urls []string
@@ -306,9 +303,9 @@ func TestKilledYoung(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	kill()
 	require.ErrorIs(t, <-ended, context.Canceled)
-	closeEngine()
-	s, _, closeEngine = open()
-	defer closeEngine()
+	e.Close()
+	s, _, e = reopened(t, dir)
+	defer e.Close()
 	require.Equal(t, learnt, s.Learnt)
 	require.NoError(t, knapsack.With(s.Learner, func(f *knapsack.RateFilter, page func(string) (int, error)) error {
 		var rates []float64
