@@ -162,6 +162,25 @@ func TestTransportSecondCopyKeepsDoubt(t *testing.T) {
 	}
 }
 
+// Second copies, which come seconds after the first, earn a date no trust: as before, a copy is fetched after the
+// first answer 304.
+func TestTransportSecondCopyEarnsNoTrust(t *testing.T) {
+	t.Parallel()
+	server := &stuck{modified: "Mon, 01 Jan 2001 00:00:00 GMT", text: "<p>text"}
+	transport := &Transport{Base: server}
+	poll := func(ctx context.Context) {
+		roundTrip(t, transport, get(t, "http://web.test/").WithContext(ctx), -1)
+	}
+	poll(t.Context())
+	for range 5 {
+		poll(Teaching(t.Context()))
+	}
+	server.asked = nil
+	poll(t.Context())
+	poll(t.Context())
+	require.Equal(t, []bool{true, false}, server.asked)
+}
+
 // The copies of a weak ETag may differ in noise. No copy is fetched to see that, and what comes
 // anyway is compared as contents are.
 func TestTransportWeakETag(t *testing.T) {
