@@ -386,6 +386,35 @@ func TestRanksAreDrawn(t *testing.T) {
 	require.Greater(t, len(firsts), 2)
 }
 
+// Where an environment knows about every change, it does so under the new numbers.
+func TestPagesOfSitesAreDrawn(t *testing.T) {
+	t.Parallel()
+	const n = 400
+	w, err := simulation("tld:zipf", n)
+	require.NoError(t, err)
+	env, err := w.open(rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	var surest []int // the first pages of the four sites change in every slot
+	for page := range n {
+		since, changed := env.Poll(page, 10)
+		if math.IsInf(env.Rate(page, 0), 1) {
+			require.True(t, changed)
+			surest = append(surest, page)
+			changes, delay := env.(delayer).Delays(page, since, 10)
+			require.EqualValues(t, 10, changes)
+			require.EqualValues(t, 9*10/2, delay)
+		}
+	}
+	require.Len(t, surest, 4)
+	require.NotEqual(t, []int{0, 100, 200, 300}, surest)
+
+	w, err = simulation("zipf:0.9,1.5", n) // which knows nothing about delays
+	require.NoError(t, err)
+	env, err = w.open(rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	require.NotImplements(t, (*delayer)(nil), env)
+}
+
 // True rates are of no use if they are not followed.
 func TestOracleFollows(t *testing.T) {
 	t.Parallel()

@@ -18,9 +18,9 @@ const simulations = `  zipf:A,B[,r=POLLS]      a page of rank k changes with pro
                           are drawn; with r, a page swaps its with the next one every r polls
   tld[:fixed]             four sites, one in each of com, net, edu, org, whose pages
                           change with probability 0.3, 0.25, 0.1, 0.05 in each slot
-  tld:zipf[,shift=SLOTS]  the same sites; page k changes with probability 1/k^θ, where
-                          θ = 0.75, 1, 1.5, 2; with shift, each page takes the probability
-                          of the next one every SLOTS slots
+  tld:zipf[,shift=SLOTS]  the same sites; a page of rank k changes with probability 1/k^θ,
+                          where θ = 0.75, 1, 1.5, 2; ranks are drawn; with shift, each page
+                          takes the probability of the next rank every SLOTS slots
   poisson:RATE[,SIGMA]    log-normal rates, with a mean of RATE changes a day; SIGMA (1.5)
                           is the standard deviation of their logarithm. With still=90,
                           90 % of the pages never change, and RATE is that of the others
@@ -81,13 +81,21 @@ func (w *world) zipf(a envArgs) error {
 		if err != nil {
 			return nil, err
 		}
-		return shuffled{env, rand.New(src).Perm(env.Len())}, nil
+		return shuffle(env, src), nil
 	}
 	return nil
 }
 
-// shuffled is an environment whose pages have other numbers, which do not tell how often they change.
-// Many schedules poll the pages by number at first, and would learn of the first ones from shorter gaps.
+// shuffle gives the pages other numbers, which do not tell how often they change. Many schedules
+// poll the pages by number at first, and would learn of the first ones from shorter gaps.
+func shuffle(env environment, src rand.Source) environment {
+	s := shuffled{env, rand.New(src).Perm(env.Len())}
+	if d, ok := env.(delayer); ok {
+		return shuffledDelayer{s, d}
+	}
+	return s
+}
+
 type shuffled struct {
 	environment
 	pages []int // by their new numbers
@@ -98,6 +106,20 @@ func (s shuffled) Poll(page int, now float64) (since float64, changed bool) {
 }
 
 func (s shuffled) Rate(page int, now float64) float64 { return s.environment.Rate(s.pages[page], now) }
+
+// A delayer knows about every change, see [webenv.Env].
+type delayer interface {
+	Delays(page int, since, now float64) (changes, delay float64)
+}
+
+type shuffledDelayer struct {
+	shuffled
+	delays delayer
+}
+
+func (s shuffledDelayer) Delays(page int, since, now float64) (changes, delay float64) {
+	return s.delays.Delays(s.pages[page], since, now)
+}
 
 func (w *world) tld(a envArgs) error {
 	if err := a.check(0, 0, []string{"fixed", "zipf"}, "shift"); err != nil {
@@ -118,7 +140,11 @@ func (w *world) tld(a envArgs) error {
 	shift := a.named["shift"]
 	w.slots, w.moves = true, float64(shift)
 	w.open = func(src rand.Source) (environment, error) {
-		return webenv.NewSlots(u, webenv.AtMostOnce, shift, src)
+		env, err := webenv.NewSlots(u, webenv.AtMostOnce, shift, src)
+		if err != nil {
+			return nil, err
+		}
+		return shuffle(env, src), nil
 	}
 	return nil
 }
@@ -236,7 +262,7 @@ func (a envArgs) rates(pages int, sigma float64) (func(rand.Source) []float64, e
 	return func(src rand.Source) []float64 {
 		rates := make([]float64, pages*still/100)
 		rates = append(rates, webenv.LogNormalLaw(pages-len(rates), perDay/day, sigma, src)...)
-		if still > 0 { // the number of a page does not tell that it never changes, see shuffled
+		if still > 0 { // the number of a page does not tell that it never changes, see shuffle
 			rand.New(src).Shuffle(pages, func(i, j int) { rates[i], rates[j] = rates[j], rates[i] })
 		}
 		return rates
