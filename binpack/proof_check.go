@@ -20,7 +20,8 @@ import (
 // search takes some steps per item for proofs by [Solve], and at most 10⁸. Each pair of items that
 // are apart takes O(1) at every leaf below its decision, at most 2²⁶ in all.
 //
-// Memory: O(n·C), for the table.
+// Memory: O(n·C), for the table. The check gives up on a leaf with more than 2¹⁶ items, or below more
+// than 2¹⁶ decisions.
 func CheckProof[W Weight](p Problem[W], proof Proof) (int, error) {
 	in, err := inUnits(p)
 	if err != nil {
@@ -57,6 +58,10 @@ const (
 	proofParted, proofPairs = 1 << 22, 1 << 26
 	// proofTable is the most entries of a table. An entry has 8 bytes, so that is 512 MiB.
 	proofTable = 1 << 26
+	// proofDepth is the most decisions above a leaf and the most groups of items in a leaf, because the
+	// check recurs once for each. A forged proof with millions of them would overflow the stack. Proofs
+	// by Solve are for up to 1100 items.
+	proofDepth = 1 << 16
 	// noValue is less than any value, even after the sum of all values is added to it.
 	noValue = -packing.MaxTotal
 )
@@ -70,6 +75,7 @@ type proofChecker struct {
 	seen     []bool
 	joined   [][2]int
 	parted   [][2]int
+	depth    int // of the present node
 	steps    int
 	pairs    int
 }
@@ -115,6 +121,10 @@ func (c *proofChecker) node(k int) error {
 			return fmt.Errorf("%w: node %d: child %d", ErrInvalid, k, child)
 		}
 	}
+	if c.depth == proofDepth {
+		return fmt.Errorf("%w: node %d: more than %d decisions above a node", ErrTooHard, k, proofDepth)
+	}
+	c.depth++
 	c.joined = append(c.joined, n.Pair)
 	if err := c.node(n.Together); err != nil {
 		return err
@@ -138,6 +148,7 @@ func (c *proofChecker) node(k int) error {
 		return err
 	}
 	c.parted = c.parted[:before]
+	c.depth--
 	return nil
 }
 

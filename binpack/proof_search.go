@@ -17,9 +17,9 @@ type leafSearch struct {
 
 // prepare fills the table: most[k·(C+1)+room] is the greatest value of a choice among the first k
 // groups of the order that fits the room and leaves at most the window of it free. It reports false
-// if the table is too large.
+// if the table is too large or there are too many groups.
 func (s *leafSearch) prepare() bool {
-	if s.capacity >= proofTable/int64(len(s.groups)+1) {
+	if len(s.groups) > proofDepth || s.capacity >= proofTable/int64(len(s.groups)+1) {
 		return false
 	}
 	s.barred = make([]int, len(s.groups))

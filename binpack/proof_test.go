@@ -265,6 +265,25 @@ func TestForgedPairs(t *testing.T) {
 	require.ErrorContains(t, err, "pairs apart")
 }
 
+// A forged proof with very many decisions above a leaf, or very many items in a leaf, is refused before
+// the recursion overflows the stack.
+func TestForgedDepth(t *testing.T) {
+	t.Parallel()
+	proof := Proof{Bins: 1}
+	for k := range proofDepth + 1 {
+		proof.Nodes = append(proof.Nodes, ProofNode{Pair: [2]int{0, 1}, Together: k + 1, Apart: k + 1})
+	}
+	proof.Nodes = append(proof.Nodes, ProofNode{Value: []int64{1, 1}})
+	_, err := CheckProof(Problem[int]{Weights: []int{1, 1}, Capacity: 3}, proof)
+	require.ErrorIs(t, err, ErrTooHard)
+	require.ErrorContains(t, err, "decisions above a node")
+
+	items := proofDepth + 1 // all fit, so the search takes one after the other
+	_, err = CheckProof(Problem[int]{Weights: make([]int, items), Capacity: 1},
+		Proof{Bins: 1, Nodes: []ProofNode{{Value: slices.Repeat([]int64{1}, items)}}})
+	require.ErrorIs(t, err, ErrTooHard)
+}
+
 // The weights alone may be too much, and floats round the safe way.
 func TestCheckProofOfWeights(t *testing.T) {
 	t.Parallel()
