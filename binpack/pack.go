@@ -69,7 +69,8 @@ func (h *Heuristic) UnmarshalText(text []byte) error { return heuristics.Unmarsh
 // Time: as stated with the heuristic, for bins of one capacity without conflicts or pins. With
 // different capacities or pins FirstFit, BestFit, WorstFit and their decreasing forms take O((n +
 // bins)·log bins). With conflicts they take O(n·bins + conflicts), because all bins are scanned for
-// every item. Memory: O(n + bins).
+// every item. With conflicts a step of Minimum Bin Slack that takes an item looks at all conflicts of
+// the item. Memory: O(n + bins).
 func Pack[W Weight](p Problem[W], h Heuristic) (Packing, error) {
 	if err := heuristics.Check(h); err != nil {
 		return Packing{}, err

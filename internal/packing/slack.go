@@ -51,11 +51,15 @@ func (in *Problem) minimumSlack(prime bool, nodes int, watch *work.Watch) (packe
 	if !ok {
 		return Packing{}, 0
 	}
+	var near []int32
+	if in.Conflicts != nil {
+		near = make([]int32, len(in.Weights))
+	}
 	for _, b := range bins {
 		if len(left) == 0 {
 			break
 		}
-		s := slackSearch{t: t, items: left, nodes: nodes, best: -1, watch: watch}
+		s := slackSearch{t: t, items: left, nodes: nodes, best: -1, watch: watch, near: near}
 		s.run(b, prime)
 		if watch.Spend(len(left) + slackSteps*(nodes-s.nodes)) {
 			return Packing{}, left[0]
@@ -101,6 +105,9 @@ type slackSearch struct {
 	best   int64   // its weight, −1 for none
 	nodes  int
 	watch  *work.Watch
+	// near[i] is how many enemies of item i are in the bin or on the path, and 0 between two bins. It is
+	// nil without conflicts.
+	near []int32
 }
 
 func (s *slackSearch) run(bin int, prime bool) {
@@ -108,6 +115,10 @@ func (s *slackSearch) run(bin int, prime bool) {
 	s.suffix = make([]int64, len(s.items)+1)
 	for k := len(s.items) - 1; k >= 0; k-- {
 		s.suffix[k] = s.suffix[k+1] + w[s.items[k]]
+	}
+	if s.near != nil && s.t.open[bin] {
+		s.countPinned(bin, 1)
+		defer s.countPinned(bin, -1)
 	}
 	if prime {
 		// The first that may go here is taken, if it is not kept out by an enemy
@@ -120,7 +131,9 @@ func (s *slackSearch) run(bin int, prime bool) {
 			if s.t.fits(i, bin) {
 				s.path = append(s.path, k)
 				s.best, s.chosen = w[i], append(s.chosen, k)
+				s.count(i, 1)
 				s.extend(k+1, bin, s.t.room[bin]-w[i], w[i])
+				s.count(i, -1)
 				return
 			}
 		}
@@ -149,11 +162,13 @@ func (s *slackSearch) extend(k, bin int, room, sum int64) {
 		if s.nodes--; s.nodes < 0 {
 			return
 		}
-		if s.barred(i, bin) {
+		if s.near != nil && s.near[i] > 0 {
 			continue
 		}
 		s.path = append(s.path, k)
+		s.count(i, 1)
 		s.extend(k+1, bin, room-w[i], sum+w[i])
+		s.count(i, -1)
 		s.path = s.path[:len(s.path)-1]
 		// An item of equal weight would lead to the same sums.
 		if s.t.in.Conflicts == nil {
@@ -164,21 +179,23 @@ func (s *slackSearch) extend(k, bin int, room, sum int64) {
 	}
 }
 
-// barred reports whether an enemy of the item is in the bin or on the path.
-func (s *slackSearch) barred(i, bin int) bool {
-	enemies := s.t.in.Conflicts.Of(int32(i))
-	if s.watch.Spend(len(enemies) * (1 + len(s.path))) {
-		s.nodes = 0 // the search ends
-	}
-	if s.t.clash(i, bin) {
-		return true
-	}
-	for _, j := range enemies {
-		for _, k := range s.path {
-			if s.items[k] == int(j) {
-				return true
-			}
+// countPinned counts the items that are in the bin from the start.
+func (s *slackSearch) countPinned(bin int, by int32) {
+	s.watch.Spend(len(s.t.bin))
+	for i, b := range s.t.bin {
+		if b == bin {
+			s.count(i, by)
 		}
 	}
-	return false
+}
+
+// count adds to near that an item is in the bin or on the path (by 1), or takes that back (by −1).
+func (s *slackSearch) count(i int, by int32) {
+	enemies := s.t.in.Conflicts.Of(int32(i))
+	if s.watch.Spend(len(enemies)) {
+		s.nodes = 0 // the search ends
+	}
+	for _, j := range enemies {
+		s.near[j] += by
+	}
 }
