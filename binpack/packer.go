@@ -59,9 +59,10 @@ type Packer struct {
 	home     []int32    // node slot of each site slot
 	resource []resource // the weight, then the further ones
 
-	rules  map[int32]*rule // rule of each site slot that has one
-	groups map[int][]int32 // site slots of each group
-	unruly []int32         // site slots whose rules may be broken where they are
+	rules  map[int32]*rule    // rule of each site slot that has one
+	groups map[int][]int32    // site slots of each group
+	unruly []int32            // site slots whose rules may be broken where they are, each once
+	listed map[int32]struct{} // the same site slots
 
 	nodes ids.Registry
 	state []nodeState // of each node slot
@@ -109,7 +110,7 @@ func newPacker(cfg PackerConfig) *Packer {
 	p.resource = make([]resource, 1+cfg.Resources)
 	p.resource[0].fixed, p.resource[0].bound = cfg.Quantum, true
 	p.need = make([]int64, len(p.resource))
-	p.rules, p.groups = map[int32]*rule{}, map[int][]int32{}
+	p.rules, p.groups, p.listed = map[int32]*rule{}, map[int][]int32{}, map[int32]struct{}{}
 	return p
 }
 

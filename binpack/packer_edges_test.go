@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -541,4 +542,31 @@ func TestCoarseCapacityRoundsDown(t *testing.T) {
 		_, _, err = p.AddSite(1.01, SiteConfig{})
 		require.ErrorIs(t, err, ErrNoRoom)
 	}
+}
+
+// A new zone of a node may leave all of its sites where they must not be. To note them takes time
+// proportional to their number: some milliseconds here, and a minute if each is compared with the others.
+func TestZoneOfManySites(t *testing.T) {
+	t.Parallel()
+	const sites = 500_000
+	p, err := NewPacker(PackerConfig{})
+	require.NoError(t, err)
+	node, err := p.AddNode(2*sites, NodeConfig{Zone: 1})
+	require.NoError(t, err)
+	for range sites {
+		_, _, err := p.AddSite(1, SiteConfig{Zone: 1})
+		require.NoError(t, err)
+	}
+	start := time.Now()
+	for range 3 { // each site is noted once
+		require.NoError(t, p.SetNode(node, NodeConfig{Zone: 1}))
+		require.NoError(t, p.SetNode(node, NodeConfig{Zone: 2}))
+	}
+	require.Len(t, p.unruly, sites)
+	require.Less(t, time.Since(start), 20*time.Second)
+	require.NoError(t, p.SetNode(node, NodeConfig{Zone: 1}))
+	_, err = p.Rebalance(RebalanceConfig{})
+	require.NoError(t, err)
+	require.Empty(t, p.unruly)
+	require.Empty(t, p.listed)
 }

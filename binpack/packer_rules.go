@@ -135,7 +135,15 @@ func (p *Packer) allowed(c candidate, n int) bool {
 // suspect notes a site that is where its rule does not allow it. If a group is at fault, another
 // site of the group could move instead, with the same effect.
 func (p *Packer) suspect(s int) {
-	if c := p.candidate(s); !p.allowed(c, int(p.home[s])) && !slices.Contains(p.unruly, int32(s)) {
-		p.unruly = append(p.unruly, int32(s))
+	if c := p.candidate(s); !p.allowed(c, int(p.home[s])) {
+		p.list(int32(s))
+	}
+}
+
+// list adds a site slot to unruly unless it is there already.
+func (p *Packer) list(s int32) {
+	if _, ok := p.listed[s]; !ok {
+		p.unruly = append(p.unruly, s)
+		p.listed[s] = struct{}{}
 	}
 }

@@ -207,7 +207,7 @@ func (p *Packer) decodeRules(d *codec.Decoder) {
 	for range d.Count(4) {
 		s := d.Uint32()
 		d.Require(int(s) < len(p.home), "site %d may break its rule", s)
-		p.unruly = append(p.unruly, int32(s))
+		p.list(int32(s))
 	}
 	p.unruly = slices.Clip(p.unruly)
 }

@@ -237,11 +237,14 @@ func (r *run) obey() {
 	for _, s := range r.unruly {
 		site, home := int(s), int(r.home[s])
 		if !r.sites.Live(site) || r.allowed(r.candidate(site), home) {
+			delete(r.listed, s)
 			continue
 		}
 		c := r.candidate(site)
 		if to := r.choose(c, home); to < 0 || r.fill(to, c.need, 1) > 1 || !r.move(site, to, ruled) {
 			kept = append(kept, s)
+		} else {
+			delete(r.listed, s)
 		}
 	}
 	r.unruly = kept
