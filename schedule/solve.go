@@ -15,8 +15,9 @@ import (
 // done.
 type SolveConfig struct {
 	// Steps limits the search steps, which are counted the same on every machine. 0 means
-	// no limit if the context has a deadline, and 200 million otherwise, some seconds of
-	// work. A negative number means no limit.
+	// no limit if the context has a deadline, and 200 million otherwise: some seconds of
+	// work, or a minute or two with thousands of clients. A negative number means no limit.
+	// The first local searches may take up to a million steps each beyond the limit.
 	Steps int64
 	// Gap is the relative gap to the lower bound at which a solver may stop. 0 means to go
 	// on until the plan is proved optimal.

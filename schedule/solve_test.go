@@ -486,3 +486,27 @@ func TestSolveWholeSums(t *testing.T) {
 		require.Equal(t, r.Makespan, r.Lower, durations)
 	}
 }
+
+// The limit on steps also ends the first descents, from the plans that Solve makes. On many clients these
+// alone may take many times as long as the limit allows.
+func TestStepsLimitDescents(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	sizes, units := make([]float64, 3000), make([]float64, 1000)
+	for z := range sizes {
+		sizes[z] = r.ExpFloat64() + .001
+	}
+	for j := range units {
+		units[j] = r.Float64() + .1
+	}
+	p, err := NewUniform(sizes, units)
+	require.NoError(t, err)
+	const most = 1_000_000
+	for _, run := range []func(context.Context, *Problem, SolveConfig) (Result, error){Solve, Improve} {
+		r, err := run(context.Background(), p, SolveConfig{Steps: most})
+		require.NoError(t, err)
+		require.NoError(t, p.CheckResult(r))
+		require.Equal(t, LimitReached, r.Status)
+		require.Less(t, r.Steps, int64(2.5*most))
+	}
+}

@@ -2,6 +2,7 @@ package solver
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -25,6 +26,7 @@ type state struct {
 	load []int64
 	end  []float64
 	ops  int64 // pairs of sites looked at
+	most int64 // ops after which a descent ends
 	held []bool
 	path []hop
 	good float64 // makespan that needs no improvement
@@ -35,7 +37,7 @@ type state struct {
 // newState returns the state of a plan, and what reset does.
 func newState(p *instance.Instance, plan []int, watch *work.Watch) (s *state, ok bool) {
 	s = &state{p: p, at: make([]int32, p.N), jobs: make([][]int32, p.M),
-		load: make([]int64, p.M), end: make([]float64, p.M), held: make([]bool, p.M), watch: watch}
+		load: make([]int64, p.M), end: make([]float64, p.M), held: make([]bool, p.M), most: math.MaxInt64, watch: watch}
 	return s, s.reset(plan)
 }
 
@@ -124,10 +126,10 @@ func (s *state) last() int {
 
 func (s *state) makespan() float64 { return s.end[s.last()] }
 
-// descend improves the plan until it is locally optimal or good. Each step makes the sorted
-// list of finishing times smaller in lexicographic order, so it ends.
+// descend improves the plan until it is locally optimal or good, or the ops are used up. Each
+// step makes the sorted list of finishing times smaller in lexicographic order, so it ends.
 func (s *state) descend() {
-	for !s.watch.Spend(len(s.end)) && s.makespan() > s.good && s.step() {
+	for !s.watch.Spend(len(s.end)) && s.ops < s.most && s.makespan() > s.good && s.step() {
 	}
 }
 

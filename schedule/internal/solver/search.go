@@ -182,7 +182,7 @@ func (x *search) iterate(steps int64) {
 	}
 	patience := patience + patiencePerClient*p.M
 	for stale := 0; x.steps < end; {
-		s.ops = 0
+		s.ops, s.most = 0, x.descent()
 		s.descend()
 		if p.M > 1 {
 			k := s.last()

@@ -33,6 +33,13 @@ func (x *search) solve() {
 	}
 }
 
+// leastDescent is how many steps a descent may take however few are left, some tens of milliseconds. So
+// a small limit still gives plans that are locally optimal, as long as the problem is not too large.
+const leastDescent = 1 << 20
+
+// descent returns the most steps of a descent.
+func (x *search) descent() int64 { return max(x.limit-x.steps, leastDescent) }
+
 // construct improves a plan by local search and offers it. Nil is none.
 func (x *search) construct(plan []int) {
 	if plan == nil {
@@ -48,7 +55,7 @@ func (x *search) construct(plan []int) {
 		x.offer(plan)
 		return
 	}
-	x.state.ops, x.state.good = 0, x.lower
+	x.state.ops, x.state.most, x.state.good = 0, x.descent(), x.lower
 	x.state.descend()
 	x.steps += x.state.ops + int64(x.p.N)
 	if x.state.makespan() < x.value {
