@@ -115,7 +115,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.StringVar(&s.opml, "opml", "", "`file` with a list of feeds; the feeds themselves are crawled")
 	f.StringVar(&s.rules, "rules", "", "`file` with settings for all pages whose URLs begin alike: a beginning in a line, then weight=, min= and max=. The longest beginning counts, and only for pages of which the list says none of the three")
 	f.Float64Var(&s.perDay, "per-day", 20_000, "`polls` in a day, including those for the first copies of pages, which get half of it while other pages are known, and otherwise all")
-	f.StringVar(&s.userAgent, "user-agent", "", "`name` of the crawler, with a URL or an address where its owner can be reached")
+	f.StringVar(&s.userAgent, "user-agent", "", "`name` of the crawler, with a URL or an address where its owner can be reached; robots.txt knows it by its beginning, or by what is behind \"compatible;\" where that is Mozilla")
 	f.StringVar(&s.engine.Dir, "state", "crawl-state", "`folder` of the state; a crawl continues from there")
 	f.IntVar(&s.engine.Shards, "shards", 0, "`parts` of the crawl, each with a learner; 0 means as many as there are; a new crawl has 1, or 16 with -nats")
 	f.StringVar(&s.engine.URL, "nats", "", "`addresses` of NATS servers with JetStream, separated by commas, which keep the state instead of a folder: the crawl is shared with all nodes that name the same servers")

@@ -73,10 +73,16 @@ func newRobots(userAgent string, c clock.Clock, get func(context.Context, string
 	return &robots{agent: productToken(userAgent), clock: c, get: get, sites: map[string]rules{}}
 }
 
-// productToken returns the name by which robots.txt knows a crawler.
+// productToken returns the name by which robots.txt knows a crawler. One that calls itself Mozilla, as browsers do,
+// has its own name behind "compatible;".
 func productToken(userAgent string) string {
-	name, _, _ := strings.Cut(strings.TrimSpace(userAgent), "/")
-	name, _, _ = strings.Cut(name, " ")
+	name := strings.TrimSpace(userAgent)
+	if _, own, ok := strings.Cut(name, "compatible;"); ok && strings.HasPrefix(name, "Mozilla/") {
+		name = strings.TrimSpace(own)
+	}
+	if end := strings.IndexAny(name, "/ ;)"); end >= 0 {
+		name = name[:end]
+	}
 	return name
 }
 

@@ -46,6 +46,23 @@ func TestAllows(t *testing.T) {
 	require.True(t, r.allows(rules{}, "http://a.test/x"))
 }
 
+// The name in robots.txt is the crawler's own, also in a User-Agent that begins like that of a browser.
+func TestProductToken(t *testing.T) {
+	t.Parallel()
+	for userAgent, want := range map[string]string{
+		"my-bot":                           "my-bot",
+		" my-bot (+https://example.org)":   "my-bot",
+		"my-bot/1 (+https://example.org)":  "my-bot",
+		"my-bot (compatible; other/1)":     "my-bot",
+		"Mozilla/5.0 (+https://a.example)": "Mozilla",
+		"Mozilla/5.0 (compatible; my-bot/1.0; +https://example.org/bot)":                                   "my-bot",
+		"Mozilla/5.0 (compatible;my-bot; +https://example.org/bot)":                                        "my-bot",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; my-bot) Chrome/99 https://a.test/": "my-bot",
+	} {
+		require.Equal(t, want, productToken(userAgent), userAgent)
+	}
+}
+
 // A rule holds however the octets of its path or of the page's are written (RFC 9309, section 2.2.2).
 func TestSpellings(t *testing.T) {
 	t.Parallel()
