@@ -84,8 +84,11 @@ func Host(u *url.URL) (string, error) {
 	} else if label := name[strings.LastIndexByte(name, '.')+1:]; strings.Contains(name, ":") || numeric(label) {
 		return "", fmt.Errorf("%q is not an IP address", name)
 	}
-	if name == "" {
+	switch {
+	case name == "":
 		return "", errors.New("the host has no name")
+	case strings.HasSuffix(name, "."): // it had two, and would be another host without the second
+		return "", fmt.Errorf("%q is no name of a host", u.Hostname())
 	}
 	if port == "" {
 		return name, nil
