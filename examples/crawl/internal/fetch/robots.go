@@ -88,7 +88,9 @@ func productToken(userAgent string) string {
 
 // siteOf returns the site of a host: pages by http and https have robots.txt of their own (RFC 9309, section
 // 2.3).
-func siteOf(scheme, host string) string { return scheme + "://" + host }
+func siteOf(scheme, host string) string {
+	return scheme + "://" + strings.ReplaceAll(host, "%", "%25") // before the zone of an IPv6 address
+}
 
 // known returns the rules of a site, and whether they still count.
 func (r *robots) known(site string) (rules, bool) {

@@ -63,6 +63,22 @@ func TestProductToken(t *testing.T) {
 	}
 }
 
+// A host that is an address with a zone is asked for its robots.txt.
+func TestRobotsOfAZone(t *testing.T) {
+	t.Parallel()
+	const host = "[fe80::1%eth0]:8080"
+	asked := ""
+	r := newRobots("my-bot/1", clock.NewReal(), func(_ context.Context, url string) (robotsAnswer, error) {
+		asked = url
+		return robotsAnswer{status: http.StatusNotFound}, nil
+	})
+	_, _, err := r.of(t.Context(), siteOf("http", host), false)
+	require.NoError(t, err)
+	_, found, err := parse(asked)
+	require.NoError(t, err)
+	require.Equal(t, host, found)
+}
+
 // A rule holds however the octets of its path or of the page's are written (RFC 9309, section 2.2.2).
 func TestSpellings(t *testing.T) {
 	t.Parallel()
