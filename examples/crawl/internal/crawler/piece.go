@@ -51,7 +51,10 @@ func (c *Crawler) Open(number int, part Part, perSecond float64) {
 		number: number, part: part, opened: c.cfg.Clock.Now(), slow: slow, stop: make(chan struct{}), wake: make(chan struct{}, 1),
 		copied: make(chan struct{}), ended: make(chan struct{}), cancel: func() {},
 	}
-	part.State.Vacated = c.Fleet.Forget
+	part.State.Vacated = func(host string) {
+		c.Fleet.Forget(host)
+		c.Fetcher.Vacated(host)
+	}
 	p.loop = shard.NewLoop(shard.Config{
 		State: part.State, Log: part.Log, Clock: c.cfg.Clock, PerSecond: perSecond, Window: c.window(),
 		Submit: c.Fleet.Submit, Stop: p.stop, FreeCopies: c.cfg.CopyFirst,

@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,14 +17,19 @@ import (
 	"github.com/recrawl/recrawl/knapsack"
 )
 
-// The workers forget a host with its last page.
+// A noWeb answers nothing.
+type noWeb struct{}
+
+func (noWeb) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no web") }
+
+// The workers forget a host with its last page, and so do the access points.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
 	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
 	require.NoError(t, err)
 	c, err := New(Config{
 		Shards: 1, Clock: clock.NewReal(), Groups: 1, Workers: 1,
-		Fetch: fetch.Config{Points: []fetch.Point{{Name: "web", Base: http.DefaultTransport}}},
+		Fetch: fetch.Config{Points: []fetch.Point{{Name: "one", Base: noWeb{}}, {Name: "two", Base: noWeb{}}}},
 	})
 	require.NoError(t, err)
 	c.Open(0, Part{State: shard.NewState(filter)}, 1)
@@ -33,10 +39,15 @@ func TestForgotten(t *testing.T) {
 	learn(shard.Add, "http://a.test/1")
 	learn(shard.Add, "http://a.test/2")
 	c.Fleet.Submit(shard.Job{Host: "a.test"})
+	require.Error(t, c.Fetcher.Poll(t.Context(), 1, "http://a.test/1", nil).Err)
 	learn(shard.Remove, "http://a.test/1")
 	require.Zero(t, c.Fleet.GroupOf("a.test"))
+	_, hosts := c.Fetcher.Loads()
+	require.ElementsMatch(t, []int{0, 1}, hosts)
 	learn(shard.Remove, "http://a.test/2")
 	require.Equal(t, -1, c.Fleet.GroupOf("a.test"))
+	_, hosts = c.Fetcher.Loads()
+	require.Equal(t, []int{0, 0}, hosts)
 
 	// One that rests when it loses its last page is forgotten later.
 	learn(shard.Add, "http://a.test/1")

@@ -143,6 +143,16 @@ func (c *choice) took(host string, way *route, d time.Duration) error {
 	return c.assigner.Observe(site, (max(d, 0) + grain).Seconds())
 }
 
+// forget forgets a host.
+func (c *choice) forget(host string) error {
+	site, ok := c.sites[host]
+	if !ok {
+		return nil
+	}
+	delete(c.sites, host)
+	return c.assigner.Remove(site)
+}
+
 // load returns the number of hosts at a point.
 func (c *choice) load(name string) int {
 	arm, ok := c.arms[name]

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
 	"github.com/recrawl/recrawl/examples/crawl/internal/testnet"
 )
 
@@ -94,6 +96,34 @@ func TestChoiceIsSaved(t *testing.T) {
 	nothing, err := late.Saved(0)
 	require.NoError(t, err)
 	require.Empty(t, nothing)
+}
+
+// Hosts that come and go leave nothing behind but what is kept of their robots.txt, which is bounded.
+func TestHostsGo(t *testing.T) {
+	t.Parallel()
+	f := &Fetcher{points: newPoints(named("one"), nil, 1)}
+	f.robots = newRobots("my-bot/1", clock.NewReal(), func(context.Context, string) (robotsAnswer, error) {
+		return robotsAnswer{status: http.StatusNotFound}, nil
+	})
+	require.NoError(t, f.Offer(named("two")))
+	const hosts = 50
+	var sizes [hosts]int
+	for i := range hosts {
+		host := fmt.Sprintf("host%02d.test", i)
+		fetches(t, f.points, 3, map[string]string{host: "two"})
+		_, _, err := f.robots.of(t.Context(), siteOf("https", host), false)
+		require.NoError(t, err)
+		under, err := f.points.next(host) // a poll is under way when the host goes
+		require.NoError(t, err)
+		f.Vacated(host)
+		require.NoError(t, f.points.took(host, under, time.Second))
+		require.Equal(t, (i+1)*passingSite, f.robots.passing)
+		saved, err := f.Saved(0)
+		require.NoError(t, err)
+		sizes[i] = len(saved)
+	}
+	require.Equal(t, sizes[0], sizes[hosts-1])
+	f.Vacated("unknown.test")
 }
 
 // A point that is not offered any more gets no request, what was learnt of it counts when it is back

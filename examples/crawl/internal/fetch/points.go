@@ -190,6 +190,20 @@ func (f *Fetcher) Close(part int) {
 	delete(f.points.choices, part)
 }
 
+// Vacated takes note of a host of which no page is crawled any more: hosts come and go. What was learnt of its
+// access points is forgotten, and its robots.txt is kept for as long as there is room.
+func (f *Fetcher) Vacated(host string) {
+	f.robots.goes(host)
+	p := f.points
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.choices[p.part(host)]; c != nil {
+		if err := c.forget(host); err != nil {
+			slog.Error("access points", "error", err)
+		}
+	}
+}
+
 // Loads returns the number of hosts at each access point.
 func (f *Fetcher) Loads() (names []string, hosts []int) {
 	p := f.points

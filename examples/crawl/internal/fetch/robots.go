@@ -126,6 +126,19 @@ func (r *robots) stays(site string) {
 	}
 }
 
+// goes takes note of a host that has no page any more: from now on redirects alone lead to it.
+func (r *robots) goes(host string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, scheme := range []string{"http", "https"} {
+		site := siteOf(scheme, host)
+		if known, ok := r.sites[site]; ok && !known.passing {
+			known.passing = true
+			r.keep(site, known)
+		}
+	}
+}
+
 // keep keeps the rules of a site, for which it may forget others that are passing; the caller holds the
 // lock.
 func (r *robots) keep(site string, found rules) {
