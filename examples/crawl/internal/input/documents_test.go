@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/unicode"
 )
 
 // of reads a document.
@@ -119,6 +120,25 @@ func TestForbiddenCharacters(t *testing.T) {
 	urls, err := of(Feed, strings.Repeat(`<?xml version="1.0" encoding="windows-1251"?>`, 200_000)+"<rss><channel><item><link>/\xe6</link></item></channel></rss>")
 	require.NoError(t, err)
 	require.Equal(t, []string{"http://a.test/%D0%B6"}, urls)
+}
+
+// A document may be in UTF-16, of either order, as its first bytes tell.
+func TestUTF16(t *testing.T) {
+	t.Parallel()
+	for _, order := range []unicode.Endianness{unicode.LittleEndian, unicode.BigEndian} {
+		encoder := unicode.UTF16(order, unicode.UseBOM).NewEncoder()
+		for text, read := range map[string]func(Get, string) ([]Entry, error){
+			`<?xml version="1.0" encoding="UTF-16"?><rss><channel><item><link>/ж</link></item></channel></rss>`: Feed,
+			`<urlset><url><loc>http://a.test/ж</loc></url></urlset>`:                                            whole,
+			"http://a.test/ж\r\n": whole,
+		} {
+			body, err := encoder.String(text)
+			require.NoError(t, err)
+			urls, err := of(read, body)
+			require.NoError(t, err, text)
+			require.Equal(t, []string{"http://a.test/%D0%B6"}, urls, text)
+		}
+	}
 }
 
 func TestDate(t *testing.T) {

@@ -11,6 +11,9 @@ import (
 	"io"
 	"net/url"
 	"strings"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 const (
@@ -47,7 +50,7 @@ func (l *limited) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// open returns what is in a document, which may be compressed.
+// open returns what is in a document, which may be compressed. One in UTF-16 begins with a byte order mark.
 func open(body []byte) (io.Reader, error) {
 	l := &limited{Reader: bytes.NewReader(body), left: MaxDocument}
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
@@ -57,7 +60,7 @@ func open(body []byte) (io.Reader, error) {
 		}
 		l.Reader = z
 	}
-	return l, nil
+	return transform.NewReader(l, unicode.BOMOverride(transform.Nop)), nil
 }
 
 // An element is one of those that are open, the root first.
