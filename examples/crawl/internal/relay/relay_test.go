@@ -243,6 +243,7 @@ func TestRefuse(t *testing.T) {
 	guarded := newNode(t, &b, direct.Base, 0)
 	_, _, err = get(t, guarded.peer(t, newMember(t, &b)), web.URL+"/echo", 10*time.Second)
 	require.ErrorIs(t, err, fetch.ErrRefused)
+	require.Zero(t, guarded.server.Sent())
 	require.ErrorContains(t, err, "not a public address")
 }
 
@@ -455,9 +456,10 @@ func TestNoWayOn(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{fetch.ErrRefused, fetch.ErrNoWay} {
 		b := &board{}
-		p := newNode(t, b, lacking{err}, 0).peer(t, newMember(t, b))
-		_, _, err := get(t, p, "http://a.test/", time.Minute)
+		n := newNode(t, b, lacking{err}, 0)
+		_, _, err := get(t, n.peer(t, newMember(t, b)), "http://a.test/", time.Minute)
 		require.ErrorIs(t, err, fetch.ErrRefused)
+		require.Zero(t, n.server.Sent())
 	}
 }
 
@@ -499,6 +501,7 @@ func TestNotSureWhenConnected(t *testing.T) {
 	_, _, err = get(t, p, "http://a.test/page", time.Minute)
 	require.Empty(t, <-got)
 	require.ErrorIs(t, err, fetch.ErrRefused)
+	require.Zero(t, n.server.Sent())
 }
 
 // An answer that is too long for the way from the relay takes the time that there is, and is a failure: if it did not

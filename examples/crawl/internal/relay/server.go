@@ -148,17 +148,21 @@ func (s *Server) pass(w http.ResponseWriter, control *http.ResponseController, o
 		return
 	}
 	s.sent.Add(1)
+	refuse := func(status int, why string) {
+		s.sent.Add(-1)
+		refuse(w, status, why)
+	}
 	resp, err := s.cfg.Base.RoundTrip(out)
 	if errors.Is(err, fetch.ErrElsewhere) { // it was stopped before there was a connection
-		refuse(w, http.StatusServiceUnavailable, unsure)
+		refuse(http.StatusServiceUnavailable, unsure)
 		return
 	}
 	if errors.Is(err, fetch.ErrInside) {
-		refuse(w, http.StatusForbidden, err.Error())
+		refuse(http.StatusForbidden, err.Error())
 		return
 	}
 	if errors.Is(err, fetch.ErrRefused) || errors.Is(err, fetch.ErrNoWay) { // who asks may have another way
-		refuse(w, http.StatusServiceUnavailable, short(err))
+		refuse(http.StatusServiceUnavailable, short(err))
 		return
 	}
 	if err != nil {
