@@ -122,7 +122,7 @@ func TestForbiddenCharacters(t *testing.T) {
 	require.Equal(t, []string{"http://a.test/%D0%B6"}, urls)
 }
 
-// A document may be in UTF-16, of either order, as its first bytes tell.
+// A document or a list may be in UTF-16, of either order, as its first bytes tell.
 func TestUTF16(t *testing.T) {
 	t.Parallel()
 	for _, order := range []unicode.Endianness{unicode.LittleEndian, unicode.BigEndian} {
@@ -138,6 +138,12 @@ func TestUTF16(t *testing.T) {
 			require.NoError(t, err, text)
 			require.Equal(t, []string{"http://a.test/%D0%B6"}, urls, text)
 		}
+		list, err := encoder.String("http://a.test/ж weight=2\r\nhttp://b.test/\r\n")
+		require.NoError(t, err)
+		entries, bad, err := URLs(strings.NewReader(list), "list.txt")
+		require.NoError(t, err)
+		require.Empty(t, bad)
+		require.Equal(t, []Entry{{URL: "http://a.test/%D0%B6", Settings: Settings{Weight: 2}}, {URL: "http://b.test/"}}, entries)
 	}
 }
 

@@ -11,9 +11,6 @@ import (
 	"io"
 	"net/url"
 	"strings"
-
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
 )
 
 const (
@@ -50,7 +47,7 @@ func (l *limited) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// open returns what is in a document, which may be compressed. One in UTF-16 begins with a byte order mark.
+// open returns what is in a document, which may be compressed.
 func open(body []byte) (io.Reader, error) {
 	l := &limited{Reader: bytes.NewReader(body), left: MaxDocument}
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
@@ -60,7 +57,7 @@ func open(body []byte) (io.Reader, error) {
 		}
 		l.Reader = z
 	}
-	return transform.NewReader(l, unicode.BOMOverride(transform.Nop)), nil
+	return unmarked(l), nil
 }
 
 // An element is one of those that are open, the root first.

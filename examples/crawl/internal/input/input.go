@@ -51,7 +51,7 @@ func URLs(r io.Reader, file string) (entries []Entry, bad []error, err error) {
 const longestLine = 1 << 20
 
 func lines(r io.Reader, file string, do func(where, first string, rest []string)) error {
-	b := bufio.NewReaderSize(r, longestLine)
+	b := bufio.NewReaderSize(unmarked(r), longestLine)
 	for n := 1; ; n++ {
 		line, err := b.ReadSlice('\n')
 		words := strings.Fields(strings.TrimPrefix(string(line), "\ufeff"))

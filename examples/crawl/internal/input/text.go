@@ -8,8 +8,14 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
+
+// unmarked reads a text that may begin with a byte order mark, without it. One in UTF-16 does, and is read as UTF-8.
+func unmarked(r io.Reader) io.Reader {
+	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
+}
 
 // A text reads the characters of an XML document, as UTF-8. Where there is none, or one that XML forbids, it reads
 // another in its place: the links around it are not to be lost.
