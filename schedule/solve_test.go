@@ -510,3 +510,26 @@ func TestStepsLimitDescents(t *testing.T) {
 		require.Less(t, r.Steps, int64(2.5*most))
 	}
 }
+
+// On large problems with unrelated clients the plan is never far worse than that of LPT, however early the
+// limit on steps ends the search.
+func TestFewStepsOfLargeProblems(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	durations := make([][]float64, 1000)
+	for z := range durations {
+		durations[z] = make([]float64, 400)
+		for j := range durations[z] {
+			durations[z][j] = r.ExpFloat64() + .001
+		}
+	}
+	p, err := NewUnrelated(durations)
+	require.NoError(t, err)
+	good := p.Makespan(LPT(p))
+	for steps := int64(1); steps < 10_000_000; steps *= 4 {
+		r, err := Solve(context.Background(), p, SolveConfig{Steps: steps})
+		require.NoError(t, err)
+		require.NoError(t, p.CheckResult(r))
+		require.Less(t, r.Makespan, 2*good, "%d steps", steps)
+	}
+}

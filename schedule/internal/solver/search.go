@@ -111,9 +111,10 @@ func (x *search) over() bool {
 	return x.closed() || x.steps >= x.limit || x.ctx.Err() != nil
 }
 
-// finish makes a plan and a bound if the context ended before there were any, and returns the outcome.
+// finish makes a plan and a bound if the search ended before there were any, and returns the outcome.
+// The first plans of a pricing may be far worse than a rough one.
 func (x *search) finish() Outcome {
-	if x.best == nil {
+	if x.best == nil || large(x.p) {
 		x.offer(rough(x.p))
 	}
 	if x.lower == 0 && !large(x.p) {
