@@ -18,7 +18,8 @@ import (
 //
 // Time: O(n·C) a leaf, where C is the capacity in units, for a table that bounds a search. The
 // search takes some steps per item for proofs by [Solve], and at most 10⁸. Each pair of items that
-// are apart takes O(1) at every leaf below its decision, at most 2²⁶ in all.
+// are apart takes O(1) at every leaf below its decision, at most 2²⁶ in all. Each decision takes O(n) at
+// every leaf below it. Tables and decisions together take at most 2³⁶ steps, a minute or two.
 //
 // Memory: O(n·C), for the table. The check gives up on a leaf with more than 2¹⁶ items, or below more
 // than 2¹⁶ decisions.
@@ -27,7 +28,7 @@ func CheckProof[W Weight](p Problem[W], proof Proof) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	c := proofChecker{weights: in.Weights, proof: proof, steps: proofSteps, pairs: proofPairs}
+	c := proofChecker{weights: in.Weights, proof: proof, steps: proofSteps, pairs: proofPairs, cells: proofCells}
 	capacities := in.Capacities
 	if in.Low != nil {
 		c.weights, capacities = in.Low, in.High
@@ -62,6 +63,8 @@ const (
 	// check recurs once for each. A forged proof with millions of them would overflow the stack. Proofs
 	// by Solve are for up to 1100 items.
 	proofDepth = 1 << 16
+	// proofCells is the most entries of the tables of all leaves, and of items looked at for decisions.
+	proofCells = 1 << 36
 	// noValue is less than any value, even after the sum of all values is added to it.
 	noValue = -packing.MaxTotal
 )
@@ -78,6 +81,7 @@ type proofChecker struct {
 	depth    int // of the present node
 	steps    int
 	pairs    int
+	cells    int
 }
 
 // prepare checks what does not depend on the place in the tree.
@@ -130,6 +134,9 @@ func (c *proofChecker) node(k int) error {
 		return err
 	}
 	c.joined = c.joined[:len(c.joined)-1]
+	if err := c.chargeCells(k, 2*(len(c.weights)+len(c.joined))); err != nil {
+		return err
+	}
 	before, first, second := len(c.parted), c.alike(a), c.alike(b)
 	if len(first)*len(second) > proofParted-before {
 		return fmt.Errorf("%w: node %d: more than %d pairs apart", ErrTooHard, k, proofParted)
@@ -157,6 +164,14 @@ func (c *proofChecker) node(k int) error {
 func (c *proofChecker) charge(k, pairs int) error {
 	if c.pairs -= pairs; c.pairs < 0 {
 		return fmt.Errorf("%w: node %d: pairs apart", ErrTooHard, k)
+	}
+	return nil
+}
+
+// chargeCells counts entries of tables, and items looked at for decisions.
+func (c *proofChecker) chargeCells(k, cells int) error {
+	if c.cells -= cells; c.cells < 0 {
+		return fmt.Errorf("%w: node %d: tables and decisions", ErrTooHard, k)
 	}
 	return nil
 }

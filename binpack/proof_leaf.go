@@ -22,6 +22,9 @@ func (c *proofChecker) leaf(k int) error {
 	if err != nil {
 		return err
 	}
+	if err := c.chargeCells(k, len(c.weights)*(1+len(c.joined))); err != nil {
+		return err
+	}
 	root := c.roots()
 	var groups []merged
 	at := make(map[int]int)
@@ -64,9 +67,13 @@ func (c *proofChecker) leaf(k int) error {
 	}
 	s := leafSearch{groups: groups, capacity: c.capacity, window: c.window, penalty: n.Penalty, limit: share,
 		held: make(map[int]int), steps: &c.steps}
-	if !s.prepare() {
+	if s.tooLarge() {
 		return fmt.Errorf("%w: node %d: a table of %d units for each of %d groups", ErrTooHard, k, c.capacity, len(groups))
 	}
+	if err := c.chargeCells(k, (len(groups)+1)*int(c.capacity+1)); err != nil {
+		return err
+	}
+	s.prepare()
 	switch more := s.more(len(s.order), c.capacity, 0); {
 	case more:
 		return fmt.Errorf("%w: node %d: a bin can take a value above %d", ErrInvalid, k, share)

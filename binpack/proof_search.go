@@ -15,13 +15,14 @@ type leafSearch struct {
 	steps            *int
 }
 
+// tooLarge reports whether the table is too large or there are too many groups.
+func (s *leafSearch) tooLarge() bool {
+	return len(s.groups) > proofDepth || s.capacity >= proofTable/int64(len(s.groups)+1)
+}
+
 // prepare fills the table: most[k·(C+1)+room] is the greatest value of a choice among the first k
-// groups of the order that fits the room and leaves at most the window of it free. It reports false
-// if the table is too large or there are too many groups.
-func (s *leafSearch) prepare() bool {
-	if len(s.groups) > proofDepth || s.capacity >= proofTable/int64(len(s.groups)+1) {
-		return false
-	}
+// groups of the order that fits the room and leaves at most the window of it free.
+func (s *leafSearch) prepare() {
 	s.barred = make([]int, len(s.groups))
 	for _, simple := range [2]bool{true, false} {
 		for g, x := range s.groups {
@@ -45,7 +46,6 @@ func (s *leafSearch) prepare() bool {
 			}
 		}
 	}
-	return true
 }
 
 // more reports whether some of the first k groups of the order, added to the groups taken, give a

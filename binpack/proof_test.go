@@ -248,7 +248,7 @@ func TestForgedPairs(t *testing.T) {
 		require.ErrorContains(t, err, "more than")
 	}
 	_, proof = chain(100, 200) // 2 million pairs at the end, at 200 leaves
-	c := proofChecker{proof: proof, steps: proofSteps, pairs: proofPairs, capacity: 10, weights: slices.Repeat([]int64{3}, 100)}
+	c := proofChecker{proof: proof, steps: proofSteps, pairs: proofPairs, cells: proofCells, capacity: 10, weights: slices.Repeat([]int64{3}, 100)}
 	require.NoError(t, c.prepare())
 	require.ErrorIs(t, c.node(0), ErrTooHard)
 	require.Less(t, len(c.parted), proofParted)
@@ -281,6 +281,37 @@ func TestForgedDepth(t *testing.T) {
 	items := proofDepth + 1 // all fit, so the search takes one after the other
 	_, err = CheckProof(Problem[int]{Weights: make([]int, items), Capacity: 1},
 		Proof{Bins: 1, Nodes: []ProofNode{{Value: slices.Repeat([]int64{1}, items)}}})
+	require.ErrorIs(t, err, ErrTooHard)
+}
+
+// Many leaves with large tables, or below many decisions, take no more than so many cells.
+func TestForgedCells(t *testing.T) {
+	t.Parallel()
+	const items, depth, capacity = 10, 30, 10
+	leaf := ProofNode{Value: slices.Repeat([]int64{1}, items)}
+	proof := Proof{Bins: items / 3, Nodes: []ProofNode{leaf}}
+	check := func(cells int) (left int, err error) {
+		c := proofChecker{proof: proof, steps: proofSteps, pairs: proofPairs, cells: cells, capacity: capacity, weights: slices.Repeat([]int64{3}, items)}
+		require.NoError(t, c.prepare())
+		err = c.node(0)
+		return c.cells, err
+	}
+	_, err := check((items + 1) * (capacity + 1))
+	require.ErrorContains(t, err, "tables and decisions")
+	proof.Nodes = nil
+	for k := range depth { // a row of decisions that join
+		proof.Nodes = append(proof.Nodes, ProofNode{Pair: [2]int{0, 1}, Together: k + 1, Apart: depth + 1 + k})
+	}
+	for range depth + 1 {
+		proof.Nodes = append(proof.Nodes, leaf)
+	}
+	left, err := check(proofCells)
+	require.NoError(t, err)
+	taken := proofCells - left
+	require.Greater(t, taken, items*depth*depth/2, "what is joined is found at every leaf")
+	_, err = check(taken)
+	require.NoError(t, err)
+	_, err = check(taken - 1)
 	require.ErrorIs(t, err, ErrTooHard)
 }
 
