@@ -272,3 +272,15 @@ func (s silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
+
+// A file that is not there ends a first start before there is a state, which would keep its objective.
+func TestNoList(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	list, state := filepath.Join(dir, "list"), filepath.Join(dir, "state")
+	require.NoError(t, os.WriteFile(list, []byte("http://a.test/\n"), 0o600))
+	for _, args := range [][]string{{"-urls", list + "1"}, {"-urls", list, "-rules", list + "1"}} {
+		require.ErrorIs(t, run(append(args, "-user-agent", demoAgent, "-state", state), io.Discard, io.Discard), os.ErrNotExist)
+		require.NoDirExists(t, state)
+	}
+}

@@ -59,5 +59,5 @@ func TestStateNoFolder(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	require.ErrorIs(t, run([]string{"-urls", "x", "-user-agent", demoAgent, "-state", file}, io.Discard, io.Discard), engine.ErrStorage)
+	require.ErrorIs(t, run([]string{"-urls", file, "-user-agent", demoAgent, "-state", file}, io.Discard, io.Discard), engine.ErrStorage)
 }

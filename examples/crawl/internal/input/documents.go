@@ -24,8 +24,8 @@ const (
 // A Get returns the body of a document, one byte more than MaxDocument at most.
 type Get func(url string) ([]byte, error)
 
-// times are the formats of dates in sitemaps and feeds.
-var times = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006", time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST"}
+// times are the formats of dates in sitemaps and feeds. Many sitemaps leave out the zone, which is taken for UTC.
+var times = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST"}
 
 func date(text string) time.Time {
 	for _, layout := range times {

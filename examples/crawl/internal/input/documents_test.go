@@ -153,6 +153,10 @@ func TestDate(t *testing.T) {
 		"2025-05-06T07:08:09.5Z": time.Date(2025, 5, 6, 7, 8, 9, 5e8, time.UTC),
 		" 2025-05-06 ":           time.Date(2025, 5, 6, 0, 0, 0, 0, time.UTC),
 		"2025-05":                time.Date(2025, 5, 1, 0, 0, 0, 0, time.UTC),
+		"2025-05-06T07:08:09":    time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"2025-05-06 07:08:09":    time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"2025-05-06T07:08":       time.Date(2025, 5, 6, 7, 8, 0, 0, time.UTC),
+		"2025-05-06 07:08":       time.Date(2025, 5, 6, 7, 8, 0, 0, time.UTC),
 		"2025":                   time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),
 		"yesterday":              {},
 	} {
