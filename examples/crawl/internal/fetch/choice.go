@@ -137,7 +137,7 @@ func (c *choice) took(host string, way *route, d time.Duration) error {
 	switch {
 	case err != nil:
 		return err
-	case way.refused, way.lost != "", way.ended, c.name(arm) != way.Name:
+	case way.refused, way.lost != "", way.ended, c.name(arm) != way.chosen:
 		return c.assigner.GiveBack(site)
 	}
 	return c.assigner.Observe(site, (max(d, 0) + grain).Seconds())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -242,6 +243,36 @@ func TestRefusedAndLost(t *testing.T) {
 		}
 		require.Positive(t, lost)
 	}
+}
+
+// Another machine that refuses late is not asked first for ever.
+func TestRefusalsAreLearnt(t *testing.T) {
+	t.Parallel()
+	web := testnet.NewWeb(t)
+	asked := 0
+	other := Point{Name: "other", Base: base(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/robots.txt" {
+			return web.Transport().RoundTrip(r)
+		}
+		asked++
+		began := time.Now()
+		time.Sleep(30 * time.Millisecond)
+		Reached(r.Context(), time.Since(began))
+		return nil, ErrRefused
+	})}
+	rng := rand.New(rand.NewPCG(1, 2))
+	works := Point{Name: "works", Base: base(func(r *http.Request) (*http.Response, error) {
+		time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Millisecond))))
+		return web.Transport().RoundTrip(r)
+	})}
+	f := newTestFetcher(t, works)
+	require.NoError(t, f.Offer([]Point{other}))
+	const hosts, polls = 8, 20
+	for i := range hosts * polls {
+		require.NoError(t, f.Poll(t.Context(), 1, page(string(rune('a'+i%hosts))+".test"), nil).Err)
+	}
+	require.Positive(t, asked)
+	require.Less(t, asked, 4*hosts)
 }
 
 // A proxy of one's own that is gone costs no poll, whichever of several it is, and rests; when it is

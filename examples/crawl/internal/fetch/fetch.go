@@ -295,10 +295,13 @@ func (f *Fetcher) Poll(ctx context.Context, id uint64, page string, copy []byte)
 			res = failed(err)
 			break
 		}
-		way.answered, way.reaching = false, 0
+		way.chosen, way.answered, way.reaching = way.Name, false, 0
 		res = f.poll(ctx, id, page, copy)
 		f.heed(host, &res)
 		took := res.Duration - way.reaching
+		if way.Name != way.chosen { // that it refused took its time, too
+			took = res.Duration
+		}
 		if !way.answered { // what cannot reach a host at all may say so at once
 			took = max(took, f.cfg.Timeout)
 		}

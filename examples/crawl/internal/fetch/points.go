@@ -55,12 +55,12 @@ func (p *points) awake() (awake []Point) {
 }
 
 // instead returns an access point for a request that one refused, if there is one. It is of this
-// machine. One of this machine that refused is to rest; if all do another machine's refusal still
+// machine. One of this machine that refused, own, is to rest; if all do another machine's refusal still
 // has one of them tried.
-func (p *points) instead(of string, now time.Time) (Point, bool) {
+func (p *points) instead(of string, now time.Time) (other Point, ok, own bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	own := slices.ContainsFunc(p.own, func(q Point) bool { return q.Name == of })
+	own = slices.ContainsFunc(p.own, func(q Point) bool { return q.Name == of })
 	if own {
 		if _, rests := p.resting[of]; !rests && len(p.own) > 1 {
 			slog.Warn("an access point takes no request; it rests, and another one is taken", "access point", of, "for", pointRest)
@@ -71,9 +71,9 @@ func (p *points) instead(of string, now time.Time) (Point, bool) {
 		}
 	}
 	if awake := p.awake(); len(awake) > 0 {
-		return awake[0], true
+		return awake[0], true, own
 	}
-	return p.own[0], !own
+	return p.own[0], !own, own
 }
 
 // wake has the access points used again that rested for long enough; the caller holds the lock.
@@ -136,7 +136,7 @@ func (p *points) next(host string) (*route, error) {
 		return nil, err
 	}
 	point, err := c.next(host)
-	return &route{Point: point, points: p}, err
+	return &route{Point: point, chosen: point.Name, points: p}, err
 }
 
 // took tells how long a host took.
@@ -222,9 +222,10 @@ func (f *Fetcher) Loads() (names []string, hosts []int) {
 // A route is how the requests of a poll are sent.
 type route struct {
 	Point
+	chosen   string // the point that was to take the requests; another one does if it refuses
 	points   *points
 	turn     turn
-	refused  bool      // one did
+	refused  bool      // one of this machine did
 	handed   time.Time // when the latest request was handed to the point
 	lost     string    // host of a request of which nobody knows what became
 	answered bool      // a host was reached
@@ -273,8 +274,8 @@ func (router) RoundTrip(r *http.Request) (*http.Response, error) {
 	way.handed = time.Now()
 	resp, err := way.send(r)
 	for errors.Is(err, ErrRefused) { // each one of this machine at most once
-		way.refused = true
-		other, ok := way.points.instead(way.Name, time.Now())
+		other, ok, own := way.points.instead(way.Name, time.Now())
+		way.refused = way.refused || own
 		if !ok {
 			break
 		}
