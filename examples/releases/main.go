@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"net/url"
 	"os"
 	"os/signal"
@@ -24,7 +25,10 @@ import (
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
-func main() { report.Main("releases", run) }
+func main() {
+	log.SetOutput(io.Discard) // net/http writes there when a server sends what nobody asked for
+	report.Main("releases", run)
+}
 
 const intro = `Downloads when the versions of Go modules were released, and writes a history for recrawl to
 replay. A module is a page, and a release is a change of it. By default the modules are those
