@@ -91,7 +91,8 @@ const (
 //
 // Time: O((moves + nodes)·log(sites + nodes)), also after a shock; O(nodes) and no allocation if
 // there is nothing to do. With rules or further resources, O(nodes) more for each site that the
-// emptiest nodes cannot take.
+// emptiest nodes cannot take. Under a limit each call sorts the sites of the node that it goes on to
+// close.
 func (p *Packer) Rebalance(cfg RebalanceConfig) ([]Move, error) {
 	p.made()
 	if err := cfg.check(); err != nil {
