@@ -45,7 +45,8 @@ import (
 //   - No page starves. With n pages, polls at a steady rate and no limits, every page is polled
 //     again within 81·n polls, whatever the answers. With costs, it is polled again before the polls
 //     have cost 80 times as much as one poll of each page, plus n/8 polls of any cost. That holds if
-//     Next is called as soon as a poll can be paid for.
+//     Next is called as soon as a poll can be paid for. If pages were removed, both hold as long as
+//     one in 64 is left of the most that there were.
 //   - Where no schedule beats polling all pages in turn, the filter polls in turn. It then loses only
 //     what learning costs in the first n polls.
 //

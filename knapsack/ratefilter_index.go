@@ -18,9 +18,10 @@ const (
 	pricePace = 0.01
 	// courtesy: so large a part of the budget goes to pages of which patience is over, if there are any,
 	// whatever their indices. It makes the bound on starvation hold. tardySteps pages are judged for
-	// that at each Next.
+	// that at each Next, of the slots that there are for one page, up to mostFree.
 	courtesy   = 16
 	tardySteps = 8
+	mostFree   = 64
 	// patience is after how many cycles without an answer a page is polled whatever its index: a page of
 	// the slowest rate for Detections changes once in that time, see slowest. With courtesy it makes the
 	// guarantee of 81·n polls (TestRateFilterStarvesNoPage). It was not swept.

@@ -58,7 +58,8 @@ func (f *RateFilter) sameWorth() bool {
 func (f *RateFilter) tardyPage(now float64) bool {
 	waits := patience * f.model.Cycle()
 	n := uint32(len(f.polled))
-	steps := min(tardySteps, n)
+	// Most slots are free where most pages were removed.
+	steps := min(tardySteps*min(mostFree, n/uint32(f.ids.Len())), n)
 	if now-f.meter.Start() < waits { // of no page: on as far as the loop would go
 		f.tardy = (f.tardy%n+steps-1)%n + 1
 		return false

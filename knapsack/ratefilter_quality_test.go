@@ -243,6 +243,34 @@ func TestRateFilterStarvesNoPage(t *testing.T) {
 	}
 }
 
+// The same goes where most pages were removed, and of those that are left nearly all are worth nothing.
+func TestRateFilterStarvesNoPageThatIsLeft(t *testing.T) {
+	t.Parallel()
+	const n, of = 40, mostFree
+	polls := 3 * (patience + courtesy) * n
+	f := must(NewRateFilter(n*of, RateFilterConfig{}))
+	for page := range n * of {
+		switch {
+		case page%of > 0:
+			require.NoError(t, f.Remove(page))
+		case page > 0:
+			require.NoError(t, f.SetWeight(page, 0))
+		}
+	}
+	var last [n]int
+	longest := 0
+	for k := 1; k <= polls; k++ {
+		page := must(f.Next(float64(k)))
+		require.NoError(t, f.Observe(page, float64(k), true))
+		longest = max(longest, k-last[page/of])
+		last[page/of] = k
+	}
+	for _, at := range last {
+		longest = max(longest, polls-at)
+	}
+	require.LessOrEqual(t, longest, (patience+courtesy+1)*n)
+}
+
 // Pages that never changed for 100 cycles all begin to, as often as those that always
 // did. The filter has written them off, and must find out: over the next 40 cycles
 // it finds 0.76 to 0.80 of what polling in turn does, and 0.70 without the factor of what all pages
