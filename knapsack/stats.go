@@ -5,6 +5,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/codec"
 	"github.com/recrawl/recrawl/knapsack/internal/belief"
+	"github.com/recrawl/recrawl/knapsack/internal/fast"
 	"github.com/recrawl/recrawl/knapsack/internal/optimum"
 )
 
@@ -168,19 +169,27 @@ func (f *RateFilter) outlook(o Objective) (page *optimum.Outlook, unit float64, 
 }
 
 // outlookPages is how many pages are looked at where their costs differ: the mean of 1000 shares of
-// time is known to 0.5/√1000 = 0.016, which is less than what is known of the rates.
-const outlookPages = 1000
+// time is known to 0.5/√1000 = 0.016, which is less than what is known of the rates. mostOutlookSlots is
+// how many slots are looked at for these, as there may be few with a page.
+const outlookPages, mostOutlookSlots = 1000, 1 << 17
 
 // costly returns the mean page where pages cost unequal amounts: each of a sample of them has the
-// rate of its cell and its own cost, relative to the mean.
+// rate of its cell and its own cost, relative to the mean. If there are many, slots are not taken at equal
+// distances, as what pages cost may go by turns.
 func (f *RateFilter) costly(o Objective, time, rates *belief.Row) *optimum.Outlook {
 	var of, costs, share []float64
 	total := 0.0
-	step := max(1, len(f.polled)/outlookPages)
-	for slot := 0; slot < len(f.polled); slot += step {
+	slots, looked := uint64(len(f.polled)), 0
+	all := slots < 2*outlookPages
+	for k := uint64(0); k < min(slots, mostOutlookSlots) && (all || looked < outlookPages); k++ {
+		slot := int(k)
+		if !all {
+			slot = int(k * fast.Golden >> 32 * slots >> 32)
+		}
 		if !f.ids.Live(slot) {
 			continue
 		}
+		looked++
 		b := f.belief(slot)
 		cell := int(b.MeanCell() + 0.5)
 		if !(time[cell] > 0) { // none was polled of late with such a belief

@@ -98,6 +98,42 @@ func TestWhatIfOfCosts(t *testing.T) {
 	}
 }
 
+// Pages whose costs and rates go by turns with their slots are all told of, be it that only some slots have one.
+func TestWhatIfOfCostsByTurns(t *testing.T) {
+	t.Parallel()
+	const n, every = 1000, 4
+	f := must(NewRateFilter(every*n, RateFilterConfig{}))
+	rates, costs := make([]float64, n), make([]float64, n)
+	at := func(slot int) int { return slot / every }
+	for page := range every * n {
+		if page%every != 1 {
+			require.NoError(t, f.Remove(page))
+			continue
+		}
+		i := at(page)
+		rates[i], costs[i] = 0.1, 9
+		if i%2 == 0 {
+			rates[i], costs[i] = 2, 1
+		}
+		require.NoError(t, f.SetCost(page, costs[i]))
+	}
+	rng := rand.New(rand.NewPCG(3, 3))
+	var last [n]float64
+	for now := 0.0; now < 12; {
+		page := must(f.Next(now))
+		i := at(Slot(page))
+		now += costs[i] / (5 * n)
+		require.NoError(t, f.Observe(page, now, rng.Float64() < -math.Expm1(-rates[i]*(now-last[i]))))
+		last[i] = now
+	}
+	p := Problem{Objective: Freshness, Rates: rates, Costs: costs, Budget: 5 * n}
+	x, _, err := p.Optimal()
+	require.NoError(t, err)
+	value := must(f.WhatIf(Freshness, p.Budget))
+	t.Logf("freshness %.3f, at the true rates %.3f", value, must(p.Value(x))/n)
+	require.InEpsilon(t, must(p.Value(x))/n, value, 0.1)
+}
+
 // Stats count what happened, and what was expected is what is found, where pages change as the
 // beliefs say.
 func TestStats(t *testing.T) {
