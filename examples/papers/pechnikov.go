@@ -313,6 +313,10 @@ func relations(all [][2]map[string]float64, k, m int) (rows []Row) {
 			return mean
 		}
 		const why = "It depends on the set of sites."
+		apart, side := below(two, "round robin 1"), "above"
+		if apart < 0 {
+			apart, side = -apart, "below"
+		}
 		order := fmt.Sprintf("Mean ratios: %.3f, 1, %.3f, %.3f.", mean(two), mean(one), mean("round robin 2"))
 		at := fmt.Sprintf("%d clients, %v: ", m, v)
 		rows = append(rows,
@@ -321,7 +325,7 @@ func relations(all [][2]map[string]float64, k, m int) (rows []Row) {
 			sentence(at+"batch job 1 is more efficient than round robin 2", better).whereDiffers(why),
 			sentence(at+"batch job 2 ≤ round robin 1 ≤ batch job 1 ≤ round robin 2, all in one set of sites", together).because("%s", order).whereDiffers(why),
 			sentence(at+"the same order of the means over all sets, each by two standard errors", []bool{below(two, "round robin 1") > 2 && below("round robin 1", one) > 2 && below(one, "round robin 2") > 2}).
-				because("%s", order).whereDiffers("In this reading the order does not hold on average, or cannot be told from chance: the mean time of round robin 1 is %.1f standard errors above that of batch job 2.", below(two, "round robin 1")))
+				because("%s", order).whereDiffers("In this reading the order does not hold on average, or cannot be told from chance: the mean time of round robin 1 is %.1f standard errors %s that of batch job 2.", apart, side))
 		rows[len(rows)-1].Runs = len(all)
 	}
 	return rows

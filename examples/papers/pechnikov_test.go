@@ -47,3 +47,18 @@ func TestModels(t *testing.T) {
 		}
 	}
 }
+
+// Where batch job 2 takes longer than round robin 1, the reason says so without a sign to turn round.
+func TestRelationsNameTheSide(t *testing.T) {
+	t.Parallel()
+	var all [][2]map[string]float64
+	for _, two := range []float64{1.1, 1.2, 1.3} {
+		all = append(all, [2]map[string]float64{{"round robin 1": 1, "round robin 2": 2,
+			batchName(1, schedule.Literal): 1.5, batchName(2, schedule.Literal): two,
+			batchName(1, schedule.FillToShare): 1.5, batchName(2, schedule.FillToShare): 2 - two,
+			batchName(1, schedule.SkipOverflow): 1.5, batchName(2, schedule.SkipOverflow): two}})
+	}
+	rows := relations(all, 0, 3)
+	require.Contains(t, rows[4].Why, "the mean time of round robin 1 is 3.5 standard errors below that of batch job 2.")
+	require.Equal(t, Reproduced, rows[9].Verdict)
+}
