@@ -557,7 +557,7 @@ func yazidiSettings(l *lab) ([]figure, error) {
 	runs := l.runs(3, 5)
 	f := figure{place: "tests 1 and 2, settings that the paper leaves open",
 		text: "The paper gives neither the length of the register, nor the states and the threshold of the automaton of a bin, nor how far a page is stepped down at a time. " +
-			"Published are 4 bins and totals of 1324 (N = 8) and 1200 (N = 16). Below, each of them is changed by itself. By the chain of the walk, without overload, the " +
+			"Below, each of these is changed by itself. Published are 4 bins and totals of 1324 (N = 8) and 1200 (N = 16). By the chain of the walk, without overload, the " +
 			"total is what the last rows say: with the walk as described no setting gives the published one."}
 	byDomain := make([]int, 0)
 	u, err := packTest1.law(packTest1.sites)
