@@ -232,3 +232,29 @@ func BenchmarkRun(b *testing.B) {
 	}
 	b.ReportMetric(result.Freshness, "freshness")
 }
+
+// The methods beyond Env that the documentation of Env says an environment has.
+func TestWhatEnvironmentsKnow(t *testing.T) {
+	t.Parallel()
+	type lastChanger interface {
+		LastChange(page int, now float64) (float64, bool)
+	}
+	src := rand.NewPCG(1, 2)
+	for name, c := range map[string]struct {
+		env          Env
+		delays, last bool
+	}{
+		"zipf":    {must(NewZipf(ZipfConfig{}, src)), false, false},
+		"bursty":  {must(NewBursty([]float64{1}, BurstyConfig{}, src)), false, false},
+		"slots":   {must(NewSlots([]float64{0.5}, AtMostOnce, 0, src)), true, false},
+		"poisson": {must(NewPoisson([]float64{1}, src)), true, false},
+		"replay":  {must(NewReplay(&History{Times: [][]float64{{1, 2}}}, 0)), true, true},
+	} {
+		_, rate := c.env.(interface{ Rate(int, float64) float64 })
+		require.True(t, rate, name)
+		_, delays := c.env.(delayer)
+		require.Equal(t, c.delays, delays, name)
+		_, last := c.env.(lastChanger)
+		require.Equal(t, c.last, last, name)
+	}
+}
