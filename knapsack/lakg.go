@@ -24,7 +24,9 @@ type LAKGConfig struct {
 	Capacity float64
 	// Start is the amount with which a page begins, rounded to the nearest of the N amounts: up
 	// to 1. The default is Capacity over the number of pages at the beginning, or the least amount
-	// if there are none, as in a Keyed; a negative one stands for the least amount.
+	// if there are none, as in a Keyed; a negative one stands for the least amount. The paper does
+	// not state it. A lower one learns faster: in the paper's environments the least amount finds 4
+	// to 58 % more in 40,000 polls.
 	Start float64
 	// Spacing is that of a page's polls at the learnt amounts; default Random, as in the paper.
 	Spacing Spacing
@@ -32,7 +34,7 @@ type LAKGConfig struct {
 
 // The first of the settings that Granmo et al. 2006 measure in section III. With 300 to 750
 // states it finds up to 31 % more in the first 40,000 polls (go test ./knapsack -v -run Sweep
-// -sweep), and comes less close to the optimum in the end.
+// -sweep, which shows other starts, too), and comes less close to the optimum in the end.
 const (
 	lakgStates = 1500
 	lakgLambda = 1.3

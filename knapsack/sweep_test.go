@@ -41,6 +41,11 @@ func TestSweep(t *testing.T) {
 			return must(NewLAKG(pages, LAKGConfig{States: states}, rand.NewPCG(seed, 2)))
 		})
 	}
+	for _, start := range []float64{-1, 0.0002, 0.0005, 0.002, 0.01} {
+		report(fmt.Sprintf("LAKG, Start %v", start), func(seed uint64) Learner {
+			return must(NewLAKG(pages, LAKGConfig{Start: start}, rand.NewPCG(seed, 2)))
+		})
+	}
 	for _, step := range []float64{0.025, 0.05, 0.1, 0.2, 0.4} {
 		report(fmt.Sprintf("VLAKG, step %v", step), func(seed uint64) Learner {
 			return must(NewVLAKG(pages, VLAKGConfig{Step: step}, nil))

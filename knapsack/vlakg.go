@@ -28,9 +28,10 @@ type VLAKGConfig struct {
 // # Guarantees
 //
 // In the three environments of the paper, after 20,000 polls drawn at random its weights find 16
-// to 70 % more than those of LAKG with 1500 states, and after 200,000 they are within 0.7 % of the
-// best of the paper's three settings or above it: see section IV of the paper in
-// "The five papers" of RESULTS.md (go run ./examples/papers -only granmo).
+// to 70 % more than those of LAKG with 1500 states, and 5 to 10 % more if LAKG begins at the least
+// amount. After 200,000 they are within 0.7 % of the best of the paper's three settings or above
+// it: see section IV of the paper in "The five papers" of RESULTS.md (go run ./examples/papers
+// -only granmo).
 //
 // # Cost
 //

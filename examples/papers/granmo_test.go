@@ -1,10 +1,12 @@
 package main
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recrawl/recrawl/knapsack"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -39,13 +41,32 @@ func TestAheadAtEveryCheck(t *testing.T) {
 		f.estimator = append(f.estimator, []valuation{{even: float64(polls) - 1}, {even: float64(polls) - 1}})
 		f.atRandom = append(f.atRandom, []valuation{{even: float64(polls) - 1}, {even: 50_000}})
 	}
-	r := f.ahead(0, opponents[0], readings[0])
+	r := f.ahead("LAKG", f.lakg[0], opponents[0], readings[0])
 	require.Equal(t, []float64{1, 1, 1, 1}, r.Measured)
 	require.Equal(t, Reproduced, r.Verdict)
-	r = f.ahead(0, opponents[1], readings[0])
+	r = f.ahead("LAKG", f.lakg[0], opponents[1], readings[0])
 	require.Equal(t, []float64{0.5, 0.5, 0.5, 1}, r.Measured)
 	require.Equal(t, Differs, r.Verdict)
 	require.Equal(t, "On average it is ahead from 60000 polls on.", r.Why)
+}
+
+// The paper does not say where the automata begin: LAKG is measured from its share and from state 1.
+func TestWhereLAKGBegins(t *testing.T) {
+	t.Parallel()
+	l := &lab{Program: newProgram(t)}
+	for k, least := range []float64{math.Pow(1./1500, 1.3), math.Pow(1./2500, 1.3), math.Pow(1./5000, 1.2)} {
+		for _, c := range []struct {
+			poller
+			want float64
+		}{{lakgs[k], 1. / zipfPages}, {lowLAKGs[k], least}} {
+			s, err := c.make(l, 0)
+			require.NoError(t, err)
+			x, err := s.(*knapsack.LAKG).Frequency(7)
+			require.NoError(t, err)
+			require.InEpsilon(t, c.want, x, 0.05, c.name) // rounded to a state
+		}
+		require.Contains(t, lowLAKGs[k].name, "from state 1")
+	}
 }
 
 func TestRecovery(t *testing.T) {
