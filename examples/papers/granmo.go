@@ -504,17 +504,28 @@ func (f field) sentences() (rows []Row) {
 		}
 	}
 	for _, r := range readings {
-		var accurate []bool
-		for run := range f.lakg[0] {
-			end := func(k int) float64 { return late(r.curve(f.lakg[k][run])) }
-			begin := func(k int) float64 { return at(r.curve(f.lakg[k][run]), 20_000) }
-			accurate = append(accurate, end(0) < end(1) && end(1) < end(2) && begin(0) > begin(1) && begin(1) > begin(2))
-		}
-		rows = append(rows,
-			sentence("A higher N is more accurate in the end and slower (at 20,000 polls), "+r.name, accurate).
-				whereDiffers("The amounts that suit polls at random are not those that suit even polls: the closer LAKG comes to the former, the further it is from the latter."))
+		rows = append(rows, f.accuracy(r))
 	}
 	return rows
+}
+
+// accuracy is the sentence that a higher N is more accurate and slower.
+func (f field) accuracy(r readingOf) Row {
+	var accurate []bool
+	ends := make([]float64, len(lakgs))
+	for run := range f.lakg[0] {
+		end := func(k int) float64 { return late(r.curve(f.lakg[k][run])) }
+		begin := func(k int) float64 { return at(r.curve(f.lakg[k][run]), 20_000) }
+		accurate = append(accurate, end(0) < end(1) && end(1) < end(2) && begin(0) > begin(1) && begin(1) > begin(2))
+		for k := range ends {
+			ends[k] += end(k) / float64(len(f.lakg[0]))
+		}
+	}
+	row := sentence("A higher N is more accurate in the end and slower (at 20,000 polls), "+r.name, accurate)
+	if r.name == readings[0].name {
+		return row.whereDiffers("The amounts that suit polls at random are not those that suit even polls: the closer LAKG comes to the former, the further it is from the latter.")
+	}
+	return row.whereDiffers("Not in all runs. On average the ends are %s.", report.Format(ends))
 }
 
 // optimum is the most that any frequencies are worth.

@@ -69,6 +69,24 @@ func TestWhereLAKGBegins(t *testing.T) {
 	}
 }
 
+// Valued for polls at random, as LAKG polls, the reason is not that the amounts suit other polls.
+func TestAccuracyHasItsOwnReason(t *testing.T) {
+	t.Parallel()
+	flat := func(v float64) []crawl {
+		c := make([]float64, 20)
+		for k := range c {
+			c[k] = v
+		}
+		return []crawl{{even: c, random: c}}
+	}
+	f := field{lakg: [][]crawl{flat(0.5), flat(0.25), flat(0.125)}}
+	for k, want := range []string{"The amounts that suit polls at random are not", "On average the ends are 0.5 0.25 0.125."} {
+		r := f.accuracy(readings[k])
+		require.Equal(t, Differs, r.Verdict)
+		require.Contains(t, r.Why, want)
+	}
+}
+
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	of := func(shares ...[]regain) map[string][]regain {
