@@ -6,8 +6,9 @@
 // Observe. To group objects, use [NewCoAccess]. The other types are published schemes for
 // comparison:
 //
-//   - [TWOMA] and [PairTWOMA] are those of Chen, Wang and Olsen (2006), with their baseline
-//     [RoundRobin]. TWOMA's advantage is memory: two bytes a site.
+//   - [TWOMA] is that of Chen, Wang and Olsen (2006), and [PairTWOMA] that of the report behind it,
+//     Chen & Wang (2006). [RoundRobin] is their baseline. TWOMA's advantage is memory: two bytes a
+//     site.
 //   - [NewOMA] makes the object migration automata, from Oommen & Ma (1988) on.
 //
 // Assigner, TWOMA, PairTWOMA and RoundRobin have these two methods in common:

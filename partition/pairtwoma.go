@@ -11,7 +11,8 @@ import (
 // PairTWOMAConfig holds the settings of PairTWOMA. They decide what its report leaves open. A zero
 // field means its default.
 type PairTWOMAConfig struct {
-	// States is N, the number of states of each arm: 1 to 255, default 5 as in the papers.
+	// States is N, the number of states of each arm: 1 to 255, default 5. The report does not
+	// state it; the paper (Chen, Wang and Olsen 2006) has 5.
 	States int
 	// Together rewards both objects of a pair from the same arm, whatever their durations. In the
 	// report such pairs move to the optimal states (section 5.2), as in the object migration
@@ -62,7 +63,7 @@ type PairTWOMA struct {
 	slow  bool // whether that object took longer than the average
 }
 
-// defaultStates is the N of the papers on TWOMA.
+// defaultStates is the N of the paper on TWOMA, section 4.
 const defaultStates = 5
 
 // NewPairTWOMA spreads objects 0..objects-1 evenly over the arms (2 to 256), object i into

@@ -19,9 +19,9 @@ import (
 //
 // # Where the papers are open
 //
-// The papers say that N is 5, that an object which leaves draws from the other arms, and that an
-// object is rewarded if it takes less than the average of its arm and penalised if it takes more. They
-// do not say in which state an object enters an arm, over which accesses the average is taken, or
+// The paper says that N is 5, that an object which leaves draws from the other arms, and that an
+// object is rewarded if it takes less than the average of its arm and penalised if it takes more. It
+// does not say in which state an object enters an arm, over which accesses the average is taken, or
 // what follows from a duration equal to it, which is a reward here. In the report all objects begin
 // in the worst state of an arm. Here they begin in the state Entry, which takes up to Entry − 1
 // crawls more.
@@ -41,7 +41,7 @@ import (
 // They were chosen for that among about 1000, and AnyArm contradicts the text. See "The five
 // papers" in RESULTS.md.
 type TWOMAConfig struct {
-	// States is N, the number of states of each arm: 1 to 255, default 5 as in the papers.
+	// States is N, the number of states of each arm: 1 to 255, default 5 as in the paper.
 	States int
 	// Entry is the state in which an object enters a new arm, given as the number of penalties
 	// until it leaves again. 1, the default, is the boundary state; States is the most internal

@@ -36,8 +36,8 @@ func (n DurationNoise) MarshalText() ([]byte, error) { return noiseNames.Marshal
 // UnmarshalText reads the name that String gives.
 func (n *DurationNoise) UnmarshalText(text []byte) error { return noiseNames.UnmarshalText(n, text) }
 
-// DurationsConfig describes sites that take time. The zero value is the smallest experiment of
-// Chen, Wang and Olsen (2006), exact and static.
+// DurationsConfig describes sites that take time. The zero value is the smallest experiment of the
+// report of Chen & Wang (2006), figure 5.3-1, exact and static.
 type DurationsConfig struct {
 	// Sites is the number of web sites, 10^9 at most; 0 means 900.
 	Sites int
@@ -45,7 +45,7 @@ type DurationsConfig struct {
 	Arms int
 
 	// Perfect is the mean duration of a site from its perfect access point, and Other, which must
-	// be more, that from any other. 0 means 24.7 and 53.6. These fit the published totals: 900
+	// be more, that from any other. 0 means 24.7 and 53.6. These fit the totals of that report: 900
 	// sites on 3 access points take about 40,000 units a crawl if spread uniformly, and 22,000 from
 	// their perfect access points.
 	Perfect, Other float64

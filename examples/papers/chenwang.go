@@ -240,7 +240,7 @@ func chenWangPairs(l *lab) ([]figure, error) {
 	runs := l.runs(2, 5)
 	own := figure{place: "section 5.2 and figures 5.3-1 to 5.3-6",
 		text: "The report's own variant accesses sites in pairs. Two of one arm are moved towards its most optimal state, and two of different arms by the rules of OMA. " +
-			"Random pairs, 400 crawls, as many sites perfect for each access point as it holds, or the last could not be placed. The numbers published with the figures are for this variant."}
+			"Random pairs, 400 crawls, as many sites perfect for each access point as it holds, or the last could not be placed. The report does not state the number of states: 5, as in the paper. The numbers published with the figures are for this variant."}
 	stated := figure{place: "section 5.2, return time of a state",
 		text: "In the report a state has a return time, from the optimal to the worst. Here the time of an access is set by the state in which the object lies: in its perfect arm it falls " +
 			"from the worst at the boundary to the optimal in the most internal state; in any other arm it is the worst. Objects first lie in the worst states."}
