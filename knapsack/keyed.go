@@ -502,7 +502,7 @@ type pager interface {
 // RateFilter, 250 of a Planner with MaximumLikelihood. It does not depend on the other pages, nor on
 // what the caller set: weights, intervals, groups. If a clock was set back, the page may be polled
 // earlier or later by as much after an Import. It returns an error that wraps errors.ErrUnsupported
-// if the learner keeps nothing about single pages: HTRAA, VLAKG and EstimateFirst.
+// for an HTRAA, VLAKG or EstimateFirst: there, what is known of a page means nothing by itself.
 func (k *Keyed[K]) Export(key K) ([]byte, error) {
 	k.lock()
 	defer k.mu.Unlock()
