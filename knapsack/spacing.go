@@ -4,8 +4,8 @@ import "github.com/recrawl/recrawl/internal/enum"
 
 // Spacing is how the polls of a page lie in time. The zero Spacing stands for the usual one:
 // Random for LAKG, which draws as its paper does, and Even for everything else. At the same
-// frequencies even spacing detects more changes: 3 to 28 % more in the environments of Granmo et al.
-// 2006, for the policies with which the paper compares and for the best frequencies.
+// frequencies even spacing detects more changes: 3 to 28 % more in the environments of Granmo et
+// al. 2006, for the policies with which the paper compares and for the best frequencies.
 type Spacing uint8
 
 const (

@@ -20,11 +20,11 @@ import (
 // # Where the papers are open
 //
 // The paper says that N is 5, that an object which leaves draws from the other arms, and that an
-// object is rewarded if it takes less than the average of its arm and penalised if it takes more. It
-// does not say in which state an object enters an arm, over which accesses the average is taken, or
-// what follows from a duration equal to it, which is a reward here. In the report all objects begin
-// in the worst state of an arm. Here they begin in the state Entry, which takes up to Entry − 1
-// crawls more.
+// object is rewarded if it takes less than the average of its arm and penalised if it takes more.
+// It does not say in which state an object enters an arm, over which accesses the average is taken,
+// or what follows from a duration equal to it, which is a reward here. In the report all objects
+// begin in the worst state of an arm. Here they begin in the state Entry, which takes up to Entry −
+// 1 crawls more.
 //
 // No reading of the text gives the report's numbers of crawls in all settings:
 //
@@ -167,8 +167,8 @@ func (a *armMeans) observe(arm int, duration float64, objects int) (average floa
 // TWOMA is the Time Weighted Object Migration Automaton. It assigns objects (web sites) to arms
 // (access points) by measured durations, in two bytes an object. Next returns the arm for an
 // object, and Observe reports a duration. Take it if memory decides; [Assigner] is better at
-// everything else, except in the first crawls if there are some 40 arms and large noise (RESULTS.md,
-// "Access points").
+// everything else, except in the first crawls if there are some 40 arms and large noise
+// (RESULTS.md, "Access points").
 //
 // # How it works
 //

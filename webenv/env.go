@@ -9,9 +9,9 @@ import (
 // An Env is a set of pages, numbered 0 to Len()-1, that change as time goes on. Poll looks at one
 // of them.
 //
-// An environment may know more about its pages. Of the following methods, [Replay] has all. Those of
-// [NewSlots] and [NewPoisson] have Rate and Delays, those of [NewZipf] and [NewBursty] only Rate, so
-// that Result.Delay is NaN with them:
+// An environment may know more about its pages. Of the following methods, [Replay] has all. Those
+// of [NewSlots] and [NewPoisson] have Rate and Delays, those of [NewZipf] and [NewBursty] only
+// Rate, so that Result.Delay is NaN with them:
 //
 //	// Rate returns the rate λ at which a page changes at time now, per unit of time: it
 //	// stays unchanged over a short gap g with probability exp(−λg). The rate is +Inf for

@@ -143,8 +143,8 @@ func lakg(cfg knapsack.LAKGConfig) poller {
 	}}
 }
 
-// lakgs are the settings of the paper's figures, and lowLAKGs the same from the other end: the paper
-// does not say in which state the automata begin.
+// lakgs are the settings of the paper's figures, and lowLAKGs the same from the other end: the
+// paper does not say in which state the automata begin.
 var lakgs, lowLAKGs = paperLAKGs(0), paperLAKGs(-1)
 
 func paperLAKGs(start float64) []poller {

@@ -50,7 +50,8 @@ func TestAheadAtEveryCheck(t *testing.T) {
 	require.Equal(t, "On average it is ahead from 60000 polls on.", r.Why)
 }
 
-// The paper does not say where the automata begin: LAKG is measured from its share and from state 1.
+// The paper does not say where the automata begin: LAKG is measured from its share and from state
+// 1.
 func TestWhereLAKGBegins(t *testing.T) {
 	t.Parallel()
 	l := &lab{Program: newProgram(t)}

@@ -48,7 +48,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// Where batch job 2 takes longer than round robin 1, the reason says so without a sign to turn round.
+// Where batch job 2 takes longer than round robin 1, the reason says so without a negative number.
 func TestRelationsNameTheSide(t *testing.T) {
 	t.Parallel()
 	var all [][2]map[string]float64
