@@ -20,7 +20,7 @@
 //     LambdaCrawl and the optimum of Azar et al.
 //   - [LAKG] and [HTRAA] are the learning automata of Granmo, Oommen and others, in a few bytes a
 //     page. [VLAKG] is the variable-structure automaton that they name as further work: as fast as
-//     a LAKG of few states and as accurate as one of many.
+//     a LAKG of few states and within 1 % of the accuracy of one of many.
 //   - [Adaptive] is the interval rule of Nutch, StormCrawler or news-crawl under a budget.
 //   - [EstimateFirst] and [Fixed] are the policies with which the LAKG paper compares.
 //   - [Problem] is the exact optimum for known rates.
