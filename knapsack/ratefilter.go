@@ -42,13 +42,15 @@ import (
 //
 //   - Decisions depend on the calls alone. A filter that was saved and restored continues bit for
 //     bit, in the same build on the same kind of processor.
-//   - No page starves. With n pages, polls at a steady rate and no limits, every page is polled
-//     again within 81·n polls, whatever the answers. With costs, it is polled again before the polls
-//     have cost 80 times as much as one poll of each page, plus n/8 polls of any cost. That holds if
-//     Next is called as soon as a poll can be paid for. If pages were removed, both hold as long as
-//     one in 64 is left of the most that there were.
-//   - Where no schedule beats polling all pages in turn, the filter polls in turn. It then loses only
-//     what learning costs in the first n polls.
+//   - No page starves. With n pages, polls at a steady rate, no limits and no failures, every page
+//     is polled again within 81·n polls, whatever the answers. With costs, it is polled again before
+//     the polls have cost 80 times as much as one poll of each page, plus n/8 polls of any cost. That
+//     holds if Next is called as soon as a poll can be paid for. If pages were removed, both hold as
+//     long as one in 64 is left of the most that there were.
+//   - Where pages change at random times and no schedule beats polling all pages in turn, the filter
+//     polls in turn. It then loses only what learning costs in the first n polls. Pages that all
+//     change at equal exact intervals, each at times of its own, seem to differ, and it loses some
+//     per cent there.
 //
 // # Cost
 //

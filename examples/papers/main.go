@@ -100,7 +100,7 @@ func replicate[T any](label string, n int, f func(run int) (T, error)) ([]T, err
 
 // run runs what was asked for.
 func run(args []string, stdout, stderr io.Writer) error {
-	l := &lab{Program: report.NewProgram("papers", intro, "fewer and shorter runs: two to three minutes", stdout, stderr)}
+	l := &lab{Program: report.NewProgram("papers", intro, "fewer and shorter runs: three to four minutes", stdout, stderr)}
 	l.Flags.Lookup("seed").Usage += fmt.Sprintf("; up to %d", mostSeed)
 	only := l.Flags.String("only", "", "comma-separated `names`, or beginnings of names, of the parts to run; all if empty")
 	markdown := l.Flags.Bool("markdown", false, "print the tables of RESULTS.md and nothing else")
