@@ -12,6 +12,10 @@ import (
 // fails: single pages may be gone.
 const failingAfter = 3
 
+// A host that fails and answers by turns is to say less and less: each time that it answers again it takes twice as
+// many failures in a row to be one that fails, up to mostDoublings times, until it answers calmAfter times in a row.
+const mostDoublings, calmAfter = 6, 100
+
 // reasonRunes is what is told of why a poll failed: a host may have it quote a header of any length.
 const reasonRunes = 300
 
@@ -25,8 +29,9 @@ type failures struct {
 
 // A streak is a host's latest failures.
 type streak struct {
-	failed         int // in a row
-	answered, told bool
+	failed, answers int // in a row
+	back            int // how often it answered again
+	answered, told  bool
 }
 
 func newFailures() *failures {
@@ -54,10 +59,18 @@ func (f *failures) count(e *shard.Event) {
 		if h.told {
 			slog.Info("a host answers again", "host", name, "failures", h.failed)
 		}
-		*h = streak{answered: true}
+		back := h.back
+		switch {
+		case h.told:
+			back = min(back+1, mostDoublings)
+		case h.answers >= calmAfter:
+			back = 0
+		}
+		*h = streak{answered: true, answers: h.answers + 1, back: back}
 	case e.Result != shard.Gone:
 		h.failed++
-		if !h.told && (h.failed >= failingAfter || !h.answered) {
+		h.answers = 0
+		if !h.told && (h.failed >= failingAfter<<h.back || !h.answered) {
 			h.told = true
 			slog.Warn("polls of a host fail; it is told when one does not", "host", name, "page", e.URL, "result", e.Result, "error", fmt.Sprintf("%.*v", reasonRunes, e.Reason))
 		}

@@ -98,6 +98,34 @@ func TestHostsDoNotFillTheLog(t *testing.T) {
 	require.Less(t, len(log.String()), 10_000)
 }
 
+// A host that fails and answers by turns is told of less and less, until it has answered for long.
+func TestFailuresByTurns(t *testing.T) {
+	t.Parallel()
+	f := newFailures()
+	told := func(failures, answers int) (told bool) {
+		for range failures {
+			f.count(&shard.Event{Kind: shard.Polled, URL: "http://a.test/", Result: shard.Failed})
+			told = f.hosts["a.test"].told
+		}
+		for range answers {
+			f.count(&shard.Event{Kind: shard.Polled, URL: "http://a.test/", Result: shard.Unchanged})
+		}
+		return told
+	}
+	require.False(t, told(0, 1))
+	times := 0
+	for range 1000 {
+		if told(failingAfter, 1) {
+			times++
+		}
+	}
+	require.Equal(t, 1, times)
+	require.True(t, told(2*failingAfter, 1))
+	require.False(t, told(2*failingAfter, 1))
+	require.True(t, told(failingAfter<<mostDoublings, calmAfter+1))
+	require.True(t, told(failingAfter, 1), "it was calm")
+}
+
 // Hosts of which no page is crawled any more are forgotten.
 func TestFailuresAreForgotten(t *testing.T) {
 	t.Parallel()
