@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -188,7 +189,7 @@ func TestStatusWithoutPages(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	t.Parallel()
 	address := "nats://" + testnet.FreeAddress(t)
-	err := run([]string{"-urls", "x", "-user-agent", demoAgent, "-nats", address, "-for", "10ms"}, io.Discard, io.Discard)
+	err := run([]string{"-urls", os.DevNull, "-user-agent", demoAgent, "-nats", address, "-for", "10ms"}, io.Discard, io.Discard)
 	require.ErrorIs(t, err, engine.ErrUnreached)
 	require.ErrorContains(t, err, "-nats "+address)
 }
