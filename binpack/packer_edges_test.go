@@ -567,3 +567,26 @@ func TestZoneOfManySites(t *testing.T) {
 	require.Empty(t, p.unruly)
 	require.Empty(t, p.listed)
 }
+
+// A site that was moved as its rule demanded is moved again when the rule demands it again.
+func TestRulesAreObeyedAgain(t *testing.T) {
+	t.Parallel()
+	p, err := NewPacker(PackerConfig{})
+	require.NoError(t, err)
+	var nodes [2]int
+	for k := range nodes {
+		nodes[k], err = p.AddNode(10, NodeConfig{Zone: 1 + k})
+		require.NoError(t, err)
+	}
+	_, _, err = p.AddSite(1, SiteConfig{Zone: 1})
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, p.SetNode(nodes[0], NodeConfig{Zone: 2}))
+		require.NoError(t, p.SetNode(nodes[1], NodeConfig{Zone: 1}))
+		moves, err := p.Rebalance(RebalanceConfig{})
+		require.NoError(t, err)
+		require.Len(t, moves, 1)
+		require.Equal(t, nodes[1], moves[0].To)
+		nodes[0], nodes[1] = nodes[1], nodes[0]
+	}
+}

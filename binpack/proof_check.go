@@ -19,7 +19,7 @@ import (
 // Time: O(n·C) a leaf, where C is the capacity in units, for a table that bounds a search. The
 // search takes some steps per item for proofs by [Solve], and at most 10⁸. Each pair of items that
 // are apart takes O(1) at every leaf below its decision, at most 2²⁶ in all. Each decision takes O(n) at
-// every leaf below it. Tables and decisions together take at most 2³⁶ steps, a minute or two.
+// every leaf below it. Tables and decisions together take at most 2³⁴ steps, a minute or two.
 //
 // Memory: O(n·C), for the table. The check gives up on a leaf with more than 2¹⁶ items, or below more
 // than 2¹⁶ decisions.
@@ -64,7 +64,7 @@ const (
 	// by Solve are for up to 1100 items.
 	proofDepth = 1 << 16
 	// proofCells is the most entries of the tables of all leaves, and of items looked at for decisions.
-	proofCells = 1 << 36
+	proofCells = 1 << 34
 	// noValue is less than any value, even after the sum of all values is added to it.
 	noValue = -packing.MaxTotal
 )

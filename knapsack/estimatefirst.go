@@ -29,8 +29,8 @@ type EstimateFirstConfig struct {
 // EstimateFirst is the estimating policy of Granmo et al. 2006, section III.C. It polls all pages
 // equally often for a number of polls, estimates how often they change, and then polls in
 // proportion to the estimates. It is a baseline that shows what estimating first costs: it learns
-// only in that phase, and a page without a change by its end is never polled again. RateFilter is
-// better at everything.
+// only in that phase, and a page without a change by its end is never polled again. For a crawler use
+// RateFilter.
 //
 // The estimates saturate. In the phase each of n pages waits n polls for its next one. Pages that
 // change at nearly every such poll cannot be told apart, however different their rates: with Even

@@ -23,8 +23,8 @@ import (
 // object is rewarded if it takes less than the average of its arm and penalised if it takes more.
 // It does not say in which state an object enters an arm, over which accesses the average is taken,
 // or what follows from a duration equal to it, which is a reward here. In the report all objects
-// begin in the worst state of an arm. Here they begin in the state Entry, which takes up to Entry −
-// 1 crawls more.
+// begin in the worst state of an arm. Here they begin in the state Entry, which takes up to
+// Entry − 1 crawls more.
 //
 // No reading of the text gives the report's numbers of crawls in all settings:
 //
