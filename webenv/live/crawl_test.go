@@ -241,6 +241,7 @@ func TestCrawlOfAMisbehavingWeb(t *testing.T) {
 		}
 	}
 	after.run(t, workers, polls/2)
+	web.Close() // what the last handlers saw is written down after the crawler has its answers
 
 	a := account{}
 	for url, log := range after.log {
