@@ -143,9 +143,10 @@ func opaqueTag(etag string) string { return strings.TrimPrefix(etag, "W/") }
 // 10 to 70 bytes. The bound only keeps a hostile server from filling the memory.
 const maxETag = 256
 
-// usableETag returns an ETag that can be remembered, or "".
+// usableETag returns an ETag that can be remembered, or "". To name * would be to ask for a copy only if
+// there is none (RFC 9110, section 13.1.2).
 func usableETag(etag string) string {
-	if len(etag) > maxETag || strings.ContainsFunc(etag, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+	if etag == "*" || len(etag) > maxETag || strings.ContainsFunc(etag, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 		return ""
 	}
 	return etag

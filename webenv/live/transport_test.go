@@ -207,6 +207,8 @@ func TestTransportDecides(t *testing.T) {
 		{"no whole copy", []*answer{ok(`ETag: "a"`, "x"), status(205, ""), {status: 206, header: `ETag: "b"`, body: "y"}, {status: 226, body: "z"}, status(304, ""), status(204, "")},
 			[]want{{err: ErrStatus}, {err: ErrStatus}, {err: ErrStatus}, same(ByStatus), differs(ByContent)}},
 		{"redirect to nowhere", []*answer{ok("", "x"), status(301, "")}, []want{{err: ErrStatus}}},
+		{"etag of any copy", []*answer{ok("ETag: *; Last-Modified: "+monday, "x"), status(304, ""), ok("ETag: *", "y"), ok("ETag: *", "z")},
+			[]want{same(ByStatus), differs(ByContent), differs(ByContent)}},
 		{"etag too long", []*answer{ok(`ETag: "`+strings.Repeat("a", maxETag)+`"`, "x"), ok(`ETag: "b"`, "x")}, []want{same(ByContent)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -223,6 +225,7 @@ func TestTransportDecides(t *testing.T) {
 				}
 				require.Len(t, polls, i+1)
 				p := polls[i]
+				require.NotEqual(t, "*", a.sent.Get("If-None-Match"), "it would be answered 304 whatever the page is")
 				require.Equal(t, "http://web.test/a?b", p.URL)
 				require.Equal(t, int64(len(a.body)), p.Bytes)
 				require.Equal(t, a.status, p.Status)
