@@ -256,13 +256,13 @@ func TestRefusalsAreLearnt(t *testing.T) {
 		}
 		asked++
 		began := time.Now()
-		time.Sleep(30 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 		Reached(r.Context(), time.Since(began))
 		return nil, ErrRefused
 	})}
 	rng := rand.New(rand.NewPCG(1, 2))
 	works := Point{Name: "works", Base: base(func(r *http.Request) (*http.Response, error) {
-		time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Millisecond))))
+		time.Sleep(time.Duration(rng.Int64N(int64(10 * time.Millisecond))))
 		return web.Transport().RoundTrip(r)
 	})}
 	f := newTestFetcher(t, works)
@@ -272,7 +272,7 @@ func TestRefusalsAreLearnt(t *testing.T) {
 		require.NoError(t, f.Poll(t.Context(), 1, page(string(rune('a'+i%hosts))+".test"), nil).Err)
 	}
 	require.Positive(t, asked)
-	require.Less(t, asked, 4*hosts)
+	require.Less(t, asked, hosts*polls/3) // nearly all were
 }
 
 // A proxy of one's own that is gone costs no poll, whichever of several it is, and rests; when it is
