@@ -338,3 +338,29 @@ func TestLate(t *testing.T) {
 	}
 	require.Equal(t, []int{11}, changed)
 }
+
+// A page in JSON that has a time and the identifier of the request in it changes when its content does. A
+// second copy teaches that at once.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	for _, second := range []bool{false, true} {
+		var got Poll
+		s := &site{mediaType: "application/json; charset=utf-8"}
+		transport := &Transport{Base: s, OnPoll: func(p Poll) { got = p }}
+		requests := 0
+		fetch := func(poll int, ctx context.Context) {
+			requests++
+			s.body = fmt.Sprintf(`{"request_id": "%08x-3f2a-4b1c-9d8e-0123456789ab", "generated_at": "2026-09-30T06:%02d:%02dZ", "timestamp": %d.5, "items": [{"price": %d}]}`,
+				0x9e3779b9*uint32(requests), poll, requests%60, 1764482400+60*poll+requests, poll/10)
+			roundTrip(t, transport, get(t, "http://web.test/").WithContext(ctx), -1)
+		}
+		for poll := range 60 {
+			fetch(poll, t.Context())
+			require.Equal(t, poll > 0 && poll%10 == 0 || !second && (poll == 1 || poll == 2), got.Changed, "poll %d", poll)
+			require.Equal(t, poll == 0, got.Again)
+			if got.Again && second {
+				fetch(poll, Teaching(t.Context()))
+			}
+		}
+	}
+}

@@ -173,8 +173,9 @@ func ExampleFetch_End() {
 	// failed first: false changed: false
 }
 
-// The answers of an API in JSON are compared by their values. Otherwise they are compared byte by byte,
-// and count as changed where keys come in another order or numbers are written in another way.
+// The answers of an API in JSON are compared by their values. By itself a Transport takes only times and
+// identifiers for noise. This API counts its answers too, names members in any order and writes numbers in
+// several ways.
 func ExampleTransport_json() {
 	answer := ""
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -188,17 +189,17 @@ func ExampleTransport_json() {
 		if err := json.Unmarshal(body, &v); err != nil {
 			return nil, err // the poll fails, as an error page is no answer of the API
 		}
-		delete(v, "time") // changes at each request
+		delete(v, "answer") // changes at each request
 		return json.Marshal(v)
 	}
 	client := &http.Client{Transport: &live.Transport{Fingerprint: values, OnPoll: func(poll live.Poll) {
 		fmt.Println("changed:", poll.Changed, "error:", poll.Err != nil)
 	}}}
 	for _, answer = range []string{
-		`{"time": 1, "price": 9.50, "name": "apples"}`,
-		`{"name": "apples", "price": 9.5, "time": 2}`,
+		`{"answer": 1, "price": 9.50, "name": "apples"}`,
+		`{"name": "apples", "price": 9.5, "answer": 2}`,
 		`<html>Try again later</html>`,
-		`{"name": "apples", "price": 9.75, "time": 4}`,
+		`{"name": "apples", "price": 9.75, "answer": 4}`,
 	} {
 		resp, err := client.Get(api.URL)
 		if err != nil {

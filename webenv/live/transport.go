@@ -47,10 +47,11 @@ import (
 //     Last-Modified decides.
 //
 // Contents are compared by a [fingerprint.Page], which learns which blocks of text change by
-// themselves; Exact and Fingerprint replace it. It reads HTML and XML, which it recognises by the
-// Content-Type or, without one, by the beginning of the body. Other contents are compared byte by
-// byte; an example compares JSON by its values. It learns a page faster from a second copy that is
-// fetched within seconds: [Poll].Again asks for one, and [Teaching] marks it.
+// themselves; Exact and Fingerprint replace it. It reads HTML, XML and JSON, which it recognises by
+// the Content-Type or, without one, by the beginning of the body. Other contents are compared byte by
+// byte. In JSON it takes only times and identifiers for noise; an example leaves out a value by its
+// name. It learns a page faster from a second copy that is fetched within seconds: [Poll].Again asks
+// for one, and [Teaching] marks it.
 //
 // Bytes are compared by SHA-256 cut to 128 bits. Unlike hash/maphash it is the same in the next
 // process, so it can be saved, and no page can hide its changes from it.
@@ -105,7 +106,7 @@ import (
 //
 // # Cost
 //
-// Time: 4 ns a byte; 1 ns with Exact.
+// Time: 4 ns a byte, 8 in JSON; 1 ns with Exact.
 //
 // Memory, until Forget: 180 to 320 bytes a page, and up to 256 for its ETag (a longer one is not
 // used). Unless Exact or Fingerprint is set, add what a fingerprint.Page needs: 1.5 KB in the

@@ -258,8 +258,13 @@ func (r *rest) end() block {
 // a link that skips the menu.
 const mostly = 2
 
-// finish ends the text. It also ends the last block, unless the copy is cut there.
+// finish ends the text. It also ends the last block, unless the copy is cut there. JSON that is cut is
+// compared byte by byte.
 func (t *tokenizer) finish(cut bool) {
+	if t.language == asJSON {
+		t.plain = t.plain || cut || !t.json.whole()
+		return
+	}
 	if !cut {
 		if t.state == inEntity {
 			t.endEntity(false)

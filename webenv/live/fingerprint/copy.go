@@ -13,7 +13,7 @@ import (
 //
 // # Cost
 //
-// Time: 4 ns a byte. Memory: 21 KB, whatever the size of the body; the body is not held.
+// Time: 4 ns a byte, 8 in JSON. Memory: 23 KB, whatever the size of the body; the body is not held.
 //
 // # How it works
 //
@@ -37,16 +37,24 @@ import (
 // values of attributes count, byte by byte. Tags and comments in a CDATA section are read like
 // others, up to the end of the section.
 //
-// Other contents: any other type, a body without any tag or text, and a body with a NUL among its
-// first 1,024 bytes (an image, UTF-16) are compared byte by byte.
+// JSON: a value that looks like a time or like an identifier that a machine drew is a block, whose
+// place is the path to it. Times are numbers of seconds since 1970, or of thousandths, millionths or
+// billionths of them, and texts with a date like 2026-09-30 at the beginning or with a time of the day
+// like 06:00:00. Identifiers have 16 to 128 letters and digits that alternate often, as those of UUIDs
+// do. All other values, the names, their order and what is nested in what are compared as they are
+// written; spaces around them do not count. Several documents may follow each other.
+//
+// Other contents: any other type, a body without any tag or text, a body with a NUL among its first
+// 1,024 bytes (an image, UTF-16), and JSON that is cut, broken or nested more than 32 deep are compared
+// byte by byte.
 //
 // Large pages: if there are more than 2,048 blocks, those at the end are put together in groups of
 // about 32, and in larger groups if there are thousands.
 type Copy struct {
-	// Type is the media type of the body as in Content-Type, including parameters. HTML, XHTML and
-	// XML are read, but HTML that begins with { or [ is taken for JSON. Without a type, or with
-	// application/octet-stream, a body that begins with <? is XML, and one that begins with another
-	// < is HTML. Set Type before the first Write.
+	// Type is the media type of the body as in Content-Type, including parameters. HTML, XHTML, XML
+	// and JSON are read, and HTML that begins with { or [ is taken for JSON. Without a type, or with
+	// application/octet-stream, a body that begins with { or [ is JSON, one that begins with <? is
+	// XML, and one that begins with another < is HTML. Set Type before the first Write.
 	Type string
 	// Cut says that the body written is only the beginning of the page. The last block, in which it
 	// ends, is then left out.
@@ -107,6 +115,8 @@ func languageOf(mediaType string) (as language, other bool) {
 		return asHTML, false
 	case is("text/xml"), is("application/xml"), strings.EqualFold(suffix, "xml"):
 		return asXML, false
+	case is("application/json"), is("text/json"), strings.EqualFold(suffix, "json"):
+		return asJSON, false
 	}
 	return unknown, mediaType != "" && !is("application/octet-stream")
 }
@@ -121,15 +131,27 @@ func (c *Copy) finish() {
 
 // plain reports whether the copy must be compared byte by byte.
 func (c *Copy) plain() bool {
-	return c.binary || c.text.plain || c.text.tags == 0 || len(c.text.blocks) == 0
+	return c.binary || c.text.plain || c.text.tags == 0 && c.text.language != asJSON || len(c.text.blocks) == 0
 }
 
-// sum returns the hash of the bytes, SHA-256 cut to 128 bits.
-func (c *Copy) sum() (h [16]byte) {
+// json reports whether the copy is JSON with values that may change by themselves.
+func (c *Copy) json() bool { return c.text.language == asJSON && !c.plain() }
+
+// sum returns the hash of the bytes; of JSON it is that of all but spaces and the values that may change
+// by themselves. It is SHA-256 cut to 128 bits.
+func (c *Copy) sum() [16]byte {
+	c.finish()
+	if c.text.language == asJSON && !c.binary && !c.text.plain {
+		return c.text.json.sum()
+	}
 	if c.sha == nil {
 		c.sha = sha256.New()
 	}
+	return shortSum(c.sha)
+}
+
+func shortSum(of hash.Hash) (h [16]byte) {
 	var sum [sha256.Size]byte
-	copy(h[:], c.sha.Sum(sum[:0]))
+	copy(h[:], of.Sum(sum[:0]))
 	return h
 }

@@ -296,14 +296,23 @@ var pieces = []string{"<", ">", "</", "/>", "<!--", "-->", "-", "!", "<![CDATA["
 	"<template>", "</template>", "<nav>", "</nav>", "<p>", "<b", " a=", `"`, "'", "&", "&auml;", "&#", "x", ";", "=", "ä", "\xe2\x82", "\xe2\x82\xac",
 	"\x80", "\x83A", "\x1b", "$", "(B", "text ", "12 ", "<head>", "<body>", "<main>", "<header>", "</header>", "<aside>", "\x00", "?", "\n", "<form", "𝄞", strings.Repeat("n", 40)}
 
+var jsonPieces = []string{"{", "}", "[", "]", ",", ":", `"`, `\`, " ", "1", "true", "1764482400", `"2026-09-30"`, `"06:00:00"`, `"a":`, `{"a":`, `"b",`, "1764482400,", "é",
+	strings.Repeat("n", longestScalar), `"` + strings.Repeat("0", longestScalar), "<p>", "\x00"}
+
 var (
-	types      = []string{"text/html", "", "text/xml", "application/xhtml+xml", "text/plain"}
+	types      = []string{"text/html", "", "text/xml", "application/xhtml+xml", "text/plain", "application/json"}
 	mediaTypes = rapid.SampledFrom(types)
 )
 
 var markup = rapid.Custom(func(t *rapid.T) string {
-	if rapid.IntRange(0, 3).Draw(t, "bytes") == 0 {
+	switch rapid.IntRange(0, 7).Draw(t, "kind") {
+	case 0, 1:
 		return string(rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "body"))
+	case 2:
+		return "[" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(jsonPieces), 0, 20).Draw(t, "pieces"), "") + "]"
+	case 3: // in which times change
+		at := rapid.IntRange(1764482400, 1764482409).Draw(t, "at")
+		return marshal(t, []any{at, lasting(t, 2), at, map[string]any{"a": fmt.Sprint(at + 1)}}, rapid.Bool().Draw(t, "indent"))
 	}
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 60).Draw(t, "pieces"), "")
 })
@@ -341,6 +350,9 @@ func TestChunks(t *testing.T) {
 func FuzzBody(f *testing.F) {
 	for _, p := range pieces {
 		f.Add([]byte("<p>a"+p+"b<p>c"), uint64(len(p)))
+	}
+	for _, p := range jsonPieces {
+		f.Add([]byte(`[1764482400,`+p+`{"a":"2026-09-30"}]`), uint64(len(p)))
 	}
 	f.Fuzz(func(t *testing.T, body []byte, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))

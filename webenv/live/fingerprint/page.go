@@ -22,9 +22,12 @@ import (
 // replaces one that was in five copies or more does not make the place noisy. So on a page without
 // noise, every price that stays for five polls is reported.
 //
+// In JSON only values that look like times or identifiers are ever taken for noise ([Copy]). Every
+// change of another value is a change at once, also in a second copy.
+//
 // What it cannot see:
 //
-//   - changes of attributes, link targets, images, scripts and most punctuation;
+//   - changes of attributes, link targets, images, scripts and most punctuation in HTML;
 //   - the order of the blocks;
 //   - what scripts would render;
 //   - the second return to a text of the last 16 copies that differed, unless the text stayed for
@@ -188,13 +191,15 @@ func (f *Finding) has(flags uint8) bool {
 
 // Observe compares a copy with those before, learns, and reports what changed.
 func (p *Page) Observe(c *Copy) Finding {
+	sum := p.sum
 	f, _ := p.observe(c, false)
 	if f.First {
 		p.patience = firstPatience
 		f.Again = !p.plain
 		return f
 	}
-	if !f.Body || p.plain { // a plain copy has no places that could be learnt
+	// A plain copy has no places that could be learnt, nor have the lasting values of JSON.
+	if !f.Body || p.plain || c.json() && p.sum != sum {
 		p.streak = 0
 		return f
 	}
@@ -264,9 +269,8 @@ var pool = sync.Pool{New: func() any { return new(scratch) }}
 // observe compares a copy and learns. If teach is set, every difference is noise. differs reports
 // whether blocks differ.
 func (p *Page) observe(c *Copy, teach bool) (f Finding, differs bool) {
-	c.finish()
 	sum := c.sum()
-	if p.copies > 0 && sum == p.sum {
+	if p.copies > 0 && sum == p.sum && !p.differsIn(c) {
 		if !teach {
 			f = p.Same()
 		}
@@ -274,7 +278,13 @@ func (p *Page) observe(c *Copy, teach bool) (f Finding, differs bool) {
 	}
 	f.First = p.copies == 0
 	f.Body = p.apart // a caller that keeps copies has kept that one
-	p.sum = sum
+	switch {
+	case !c.json():
+		p.sum = sum
+	case !teach: // else the change of a value that cannot be noise is found by the next copy
+		f.Body = f.Body || !f.First && sum != p.sum
+		p.sum = sum
+	}
 	plain, empty := c.plain(), c.size == 0
 	if plain && !p.plain && !f.First && (empty || !p.apart) {
 		f.Body, p.apart = true, true // what was learnt is kept
@@ -300,6 +310,22 @@ func (p *Page) observe(c *Copy, teach bool) (f Finding, differs bool) {
 	differs = p.differs(&s.changes)
 	p.step(&s.changes, teach, &f)
 	return f, differs
+}
+
+// differsIn reports whether a copy in JSON has other values that may change by themselves than the one
+// before.
+func (p *Page) differsIn(c *Copy) bool {
+	if !c.json() || len(p.entries) == 0 {
+		return false
+	}
+	s := pool.Get().(*scratch)
+	defer pool.Put(s)
+	p.find(c.text.blocks, s)
+	differs := p.differs(&s.changes)
+	for i := range p.entries {
+		p.entries[i].flags &^= here
+	}
+	return differs
 }
 
 // step judges a copy, and learns.

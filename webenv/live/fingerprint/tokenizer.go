@@ -13,6 +13,7 @@ const (
 	asHTML
 	asXHTML // HTML, where /> ends an element
 	asXML   // any other XML: all tags are alike, and the values of attributes are text
+	asJSON
 )
 
 // A state is the position of the tokenizer in the markup.
@@ -35,19 +36,20 @@ const (
 	afterBangDash // <!-
 	inCDATA       // <![
 	inComment
-	inBogus        // <!x, <?x or </!x, up to the next >
-	inRaw          // in the content of a script or the like
-	rawLess        // < in there
-	rawLessSlash   // </ in there
+	inBogus      // <!x, <?x or </!x, up to the next >
+	inRaw        // in the content of a script or the like
+	rawLess      // < in there
+	rawLessSlash // </ in there
+	inJSON
 	numberOfStates // keep last
 )
 
-// A tokenizer divides HTML into blocks as it is written, in chunks of any size. It treats malformed
-// markup mostly as browsers do, and it never fails. Its memory is bounded.
+// A tokenizer divides HTML, XML or JSON into blocks as it is written, in chunks of any size. It treats
+// malformed markup mostly as browsers do, and it never fails. Its memory is bounded.
 type tokenizer struct {
 	state    state
 	language language
-	plain    bool // the body is neither HTML nor XML
+	plain    bool // the body is none of them
 	quote    byte
 	closing  bool   // the tag is an end tag
 	slash    bool   // the latest byte of the tag was a slash
@@ -86,9 +88,14 @@ type tokenizer struct {
 	body   rest // the blocks beyond maxBlocks
 	form   rest
 	others rest
+
+	json jsonReader
 }
 
-func (t *tokenizer) reset() { *t = tokenizer{blocks: t.blocks[:0]} }
+func (t *tokenizer) reset() {
+	t.json.reset()
+	*t = tokenizer{blocks: t.blocks[:0], json: t.json}
+}
 
 // steps has the function that reads a chunk in each state. It returns how many bytes it took, and
 // takes none only if it changes the state.
@@ -113,6 +120,7 @@ var steps = [numberOfStates]func(*tokenizer, []byte) int{
 	inRaw:          (*tokenizer).readRaw,
 	rawLess:        (*tokenizer).readRawLess,
 	rawLessSlash:   (*tokenizer).readRawName,
+	inJSON:         (*tokenizer).readJSON,
 }
 
 func (t *tokenizer) write(b []byte) {
@@ -171,15 +179,18 @@ func (t *tokenizer) become(s state, took int) int {
 }
 
 // readStart looks for the first sign of the body, behind a byte order mark and spaces. HTML and XML
-// begin with <. Other text in HTML is a mistake that browsers forgive. JSON is often labelled as
-// HTML.
+// begin with <, JSON with { or [. Other text in HTML is a mistake that browsers forgive. JSON is often
+// labelled as HTML.
 func (t *tokenizer) readStart(b []byte) int {
 	switch c := b[0]; {
 	case isSpace(c) || c == 0xef || c == 0xbb || c == 0xbf:
 		return 1
 	case c == '<' && t.language == unknown:
 		return t.become(startLess, 1)
-	case t.language == unknown || t.language == asHTML && (c == '{' || c == '['):
+	case (c == '{' || c == '[') && (t.language == unknown || t.language == asHTML || t.language == asJSON):
+		t.language = asJSON
+		return t.become(inJSON, 0)
+	case t.language == unknown || t.language == asJSON:
 		t.plain = true
 		return len(b)
 	}
