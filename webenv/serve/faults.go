@@ -12,8 +12,9 @@ import (
 )
 
 // Faults are the ways in which a page misbehaves. They can be combined; a page with the zero value
-// behaves well. The truth counts what was really served: an answer that fails is no poll, and a
-// copy that differs from the one before only in noise is no change.
+// behaves well. The truth counts what was really served: an answer that fails, or that the client
+// does not wait for, is no poll, and a copy that differs from the one before only in noise is no
+// change.
 type Faults struct {
 	// Nonce puts a new token into the markup of every answer. Clock puts the time of the answer
 	// into its text. Advertisements is the number of lines of which each answer has a random one.
@@ -279,13 +280,16 @@ func (s *Server) spoiled(w http.ResponseWriter, r *http.Request, n int, f Faults
 	if r.Method != http.MethodGet || !c.cut && f.Slow == 0 {
 		return w
 	}
-	sw := &spoiledWriter{ResponseWriter: w, left: math.MaxInt, piece: n, pause: func() {}}
+	sw := &spoiledWriter{ResponseWriter: w, left: math.MaxInt, piece: n, pause: func() error { return nil }}
 	if c.cut {
 		sw.left = n / 2
 	}
 	if f.Slow > 0 {
 		sw.piece = max((n+slowPieces-1)/slowPieces, 1) // also of an error where the page is empty
-		sw.pause = func() { s.sleep(r.Context(), f.Slow/slowPieces) }
+		sw.pause = func() error {
+			s.sleep(r.Context(), f.Slow/slowPieces)
+			return r.Context().Err()
+		}
 	}
 	return sw
 }
@@ -295,14 +299,16 @@ type spoiledWriter struct {
 	http.ResponseWriter
 	left  int // bytes left before it breaks off
 	piece int
-	rest  int    // of the present piece
-	pause func() // called before each piece
+	rest  int          // of the present piece
+	pause func() error // called before each piece; an error is that the client has gone
 }
 
 func (w *spoiledWriter) Write(b []byte) (n int, err error) {
 	for len(b) > 0 {
 		if w.rest == 0 { // a piece may be longer than b
-			w.pause()
+			if err := w.pause(); err != nil {
+				return n, err
+			}
 			w.rest = w.piece
 		}
 		m, err := w.ResponseWriter.Write(b[:min(len(b), w.rest, w.left)])

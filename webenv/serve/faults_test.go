@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -294,11 +295,81 @@ func TestFaultsOnTheWire(t *testing.T) {
 	}
 }
 
+// A client that gives up, before the answer or in the middle of its body, has no copy and has found
+// nothing.
+func TestClientGone(t *testing.T) {
+	t.Parallel()
+	gone, give := context.WithCancel(t.Context())
+	give()
+	ask := func(s *Server, ctx context.Context, header ...string) {
+		defer func() { require.Contains(t, []any{nil, http.ErrAbortHandler}, recover()) }()
+		r := httptest.NewRequest("GET", "/page/0", nil).WithContext(ctx)
+		if len(header) > 0 {
+			r.Header.Set(header[0], header[1])
+		}
+		s.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	for name, f := range map[string]func(*Config){
+		"before": func(cfg *Config) { cfg.Latency = func(int, *rand.Rand) time.Duration { return 1 } },
+		"middle": func(cfg *Config) { cfg.Faults = always(Faults{Slow: time.Minute}) },
+	} {
+		cfg := Config{Source: check.Source(1), Sleep: func(context.Context, time.Duration) {}}
+		f(&cfg)
+		for _, header := range [][]string{nil, {"Range", "bytes=0-3"}} {
+			s, now := serverOf(t, webtest.Replay(t, []float64{5}), cfg)
+			now.Set(10)
+			ask(s, gone, header...)
+			want := Totals{Now: 10, Pages: 1, Failed: 1, Freshness: 0.5, Age: 1.25}
+			require.Equal(t, want, s.Totals(), name)
+			require.False(t, s.PageTruth(0).Current)
+			now.Set(20)
+			ask(s, t.Context(), header...)
+			want = Totals{Now: 20, Pages: 1, Failed: 1, Polls: 1, Detected: 1, Freshness: 0.25, Age: 5.625}
+			require.Equal(t, want, s.Totals(), name)
+			ask(s, gone, header...)
+			want.Failed++
+			require.Equal(t, want, s.Totals(), "there was nothing to find")
+			require.Empty(t, s.latest)
+		}
+	}
+
+	// Another request takes a copy while the client of the first one is about to give up.
+	var s *Server
+	pauses := 0
+	s, now := serverOf(t, webtest.Replay(t, []float64{5}), Config{
+		Source: check.Source(1), Faults: always(Faults{Slow: time.Minute}),
+		Sleep: func(ctx context.Context, _ time.Duration) {
+			if pauses++; pauses == 1 {
+				ask(s, t.Context())
+			}
+		},
+	})
+	now.Set(10)
+	ask(s, gone)
+	require.Equal(t, Totals{Now: 10, Pages: 1, Failed: 1, Polls: 1, Detected: 1, Freshness: 0.5, Age: 1.25}, s.Totals())
+	require.True(t, s.PageTruth(0).Current)
+	require.Empty(t, s.latest)
+}
+
+// A connection that breaks shows when its answer is written.
+func TestConnectionBroken(t *testing.T) {
+	t.Parallel()
+	s, now := serverOf(t, webtest.Replay(t, []float64{5}), Config{})
+	now.Set(10)
+	s.ServeHTTP(severed{httptest.NewRecorder()}, httptest.NewRequest("GET", "/page/0", nil))
+	require.Equal(t, Totals{Now: 10, Pages: 1, Failed: 1, Freshness: 0.5, Age: 1.25}, s.Totals())
+}
+
+// severed is a connection that has broken.
+type severed struct{ http.ResponseWriter }
+
+func (severed) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
 // A writer in pieces says how much it has written, as io.Writer demands.
 func TestSpoiledWriterCounts(t *testing.T) {
 	t.Parallel()
 	pauses := 0
-	w := &spoiledWriter{ResponseWriter: httptest.NewRecorder(), left: math.MaxInt, piece: 3, pause: func() { pauses++ }}
+	w := &spoiledWriter{ResponseWriter: httptest.NewRecorder(), left: math.MaxInt, piece: 3, pause: func() error { pauses++; return nil }}
 	n, err := w.Write(make([]byte, 10))
 	require.NoError(t, err)
 	require.Equal(t, 10, n)

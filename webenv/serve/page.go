@@ -20,6 +20,9 @@ type answer struct {
 	version       uint32
 	now, modified time.Time
 	pending       bool // it is not yet known whether the answer gives a copy
+
+	polled    bool    // counted as a poll whose body has not come to its end
+	since, at float64 // of its copy: the first change that the copy before lacked, and when it was taken
 }
 
 // conditions are the headers because of which a request may get no copy of an existing page, but
@@ -32,7 +35,7 @@ func (s *Server) take(r *http.Request, page int, f Faults, c chance) *answer {
 	defer s.mu.Unlock()
 	s.tick()
 	s.look(page)
-	a := &answer{c, s.version[page], s.cfg.Calendar.Date(s.now), s.lastModified(page, f), false}
+	a := &answer{chance: c, version: s.version[page], now: s.cfg.Calendar.Date(s.now), modified: s.lastModified(page, f)}
 	if r.Method != http.MethodGet {
 		return a
 	}
@@ -43,7 +46,8 @@ func (s *Server) take(r *http.Request, page int, f Faults, c chance) *answer {
 		s.totals.Failed++
 	default:
 		s.totals.Polls++
-		s.copied(page)
+		s.copied(page, a)
+		a.polled = true
 	}
 	return a
 }
@@ -65,19 +69,44 @@ func (s *Server) begun(page int, a *answer, status int) {
 	switch {
 	case status == http.StatusNotModified:
 		s.totals.NotModified++
+		return
 	case s.version[page] == a.version:
-		s.copied(page)
+		s.copied(page, a)
 	}
+	a.polled = true
 }
 
 // copied counts a copy that was taken. The lock is held.
-func (s *Server) copied(page int) {
-	if since := s.stale[page]; since <= s.now {
-		d := s.now - since
+func (s *Server) copied(page int, a *answer) {
+	a.since, a.at = s.stale[page], s.now
+	s.latest[page] = a
+	if d := a.at - a.since; d >= 0 {
 		s.totals.Detected++
 		s.staleSum += d
 		s.ageSum += float64(d * d / 2)
 		s.stale[page] = math.Inf(1)
+	}
+}
+
+// ended takes note of the end of a body. If the client has gone before it, the poll and its copy do
+// not count. A copy that was taken meanwhile has what this one had, and stays.
+func (s *Server) ended(page int, a *answer, whole bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	latest := s.latest[page] == a
+	if latest {
+		delete(s.latest, page)
+	}
+	if whole || !a.polled {
+		return
+	}
+	s.totals.Polls--
+	s.totals.Failed++
+	if d := a.at - a.since; latest && d >= 0 {
+		s.totals.Detected--
+		s.staleSum -= d
+		s.ageSum -= float64(d * d / 2)
+		s.stale[page] = a.since
 	}
 }
 
@@ -124,6 +153,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int, ses
 	c := s.draw(page, f)
 	if c.latency > 0 {
 		s.sleep(r.Context(), c.latency)
+		c.silent = c.silent || r.Context().Err() != nil // nobody waits for the answer any more
 	}
 	if f.Session && !session {
 		url := s.path + fmt.Sprintf("/session/%016x", c.token) + strings.TrimPrefix(s.URL(page), s.path)
@@ -156,14 +186,23 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, page int, ses
 		h.Set("Vary", "Accept-Encoding")
 		compress(body, c.token)
 	}
-	sw := statusWriter{s.spoiled(w, r, body.Len(), f, c), func(status int) { s.begun(page, a, status) }}
+	sw := statusWriter{s.spoiled(w, r, body.Len(), f, c), func(status int) { s.begun(page, a, status) }, true}
 	http.ServeContent(&sw, r, "", a.modified, bytes.NewReader(body.Bytes()))
+	s.ended(page, a, sw.whole)
 }
 
-// statusWriter calls a function with the status before it is sent.
+// statusWriter calls a function with the status before it is sent, and notes whether all could be
+// written.
 type statusWriter struct {
 	http.ResponseWriter
 	begin func(status int)
+	whole bool
+}
+
+func (w *statusWriter) Write(b []byte) (n int, err error) {
+	n, err = w.ResponseWriter.Write(b)
+	w.whole = w.whole && err == nil
+	return n, err
 }
 
 func (w *statusWriter) WriteHeader(status int) {

@@ -535,7 +535,9 @@ func TestServerRealSleepEndsWithRequest(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/page/0", nil).WithContext(ctx))
+	require.PanicsWithValue(t, http.ErrAbortHandler, func() {
+		s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/page/0", nil).WithContext(ctx))
+	})
 }
 
 // Time that goes back or is no number counts as the time before.
