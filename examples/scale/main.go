@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -147,12 +148,10 @@ func measureAll(p *report.Program, chosen []subject, cycles float64) error {
 		rows = append(rows, f.rows(s, machines[s.n])...)
 	}
 	if p.JSON {
-		if err := p.Print("", rows); err != nil {
+		if err := errors.Join(p.Print("", rows), p.End()); err != nil {
 			return err
 		}
-		return p.End()
-	}
-	if err := report.WriteTable(p.Stdout, header, cells); err != nil {
+	} else if err := report.WriteTable(p.Stdout, header, cells); err != nil {
 		return err
 	}
 	return p.WritePage("scale.html", report.Page{Title: "Scale", Lead: "What the library costs at size.",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,6 +33,17 @@ func TestScale(t *testing.T) {
 	require.InDelta(t, 2, bytes["TWOMA, 30 arms"], 0.1)
 	require.Less(t, bytes["LAKG"], bytes["rate filter"])
 	require.Less(t, bytes["rate filter"], bytes["keyed rate filter"])
+}
+
+// The page is written with -json, too.
+func TestPage(t *testing.T) {
+	for _, args := range [][]string{nil, {"-json"}} {
+		dir := t.TempDir()
+		var out bytes.Buffer
+		require.NoError(t, run(append(args, "-quick", "-pages", "1000", "-only", "LAKG alone", "-out", dir), &out, io.Discard))
+		require.Equal(t, args != nil, json.Valid(out.Bytes()))
+		require.FileExists(t, filepath.Join(dir, "scale.html"))
+	}
 }
 
 // A chain goes through all links before it comes back.
