@@ -265,7 +265,18 @@ func TestWARCAfterHalfARecord(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, size(), w.good)
 	require.NoError(t, w.Close())
-	for _, other := range []string{"no", "no archive", "\x1f\x8b", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"} {
+	zipped := func(text string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, err := z.Write([]byte(text))
+		require.NoError(t, errors.Join(err, z.Close()))
+		return b.String()
+	}
+	backup := zipped("a backup of the only copy")
+	for _, other := range []string{
+		"no", "no archive", "\x1f\x8b", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+		backup, backup[:len(backup)-4], zipped(""), zipped("WARC"),
+	} {
 		require.NoError(t, os.WriteFile(name, []byte(other), 0o644))
 		_, err := NewWARC(name, "my-bot/1")
 		require.ErrorContains(t, err, "the record at byte 0")

@@ -14,6 +14,7 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,7 +77,7 @@ func whole(f io.ReaderAt) (end int64, err error) {
 		begun := err == nil // or there is not even the head of a record
 		if begun {
 			z.Multistream(false)
-			_, err = io.Copy(io.Discard, z)
+			err = skip(z)
 		}
 		switch {
 		case err == io.EOF, err == io.ErrUnexpectedEOF && (begun || end > 0):
@@ -88,6 +89,20 @@ func whole(f io.ReaderAt) (end int64, err error) {
 		}
 		end = read.n - int64(r.Buffered())
 	}
+}
+
+// skip reads a record to its end. What was compressed and is none is an error, also if it was cut off: it is
+// somebody else's.
+func skip(record io.Reader) error {
+	const begins = "WARC/"
+	head, err := io.ReadAll(io.LimitReader(record, int64(len(begins))))
+	if !strings.HasPrefix(begins, string(head)) || err == nil && len(head) < len(begins) {
+		return errors.New("it is none of a WARC")
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, record)
+	}
+	return err
 }
 
 // zeros reports whether all is 0 from a byte on.
