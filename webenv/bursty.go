@@ -132,7 +132,7 @@ func (b *burstyEnv) Poll(page int, now float64) (since float64, changed bool) {
 		badTime(page, now, t)
 	}
 	b.last[page] = now
-	if most := float64(b.rates[page]) * max(b.cfg.Quiet, b.cfg.Active); most*seldom < 1/max(b.cfg.QuietStay, b.cfg.ActiveStay) {
+	if most := max(float64(b.rates[page])*max(b.cfg.Quiet, b.cfg.Active), 0); most*seldom < 1/max(b.cfg.QuietStay, b.cfg.ActiveStay) {
 		return b.pollSeldom(page, most, t, now)
 	}
 	// Invariant: the page did not change from the previous poll to t, and is in state active at

@@ -35,6 +35,29 @@ func TestBurstyEnds(t *testing.T) {
 	}
 }
 
+// A rate of −0 is one of 0.
+func TestBurstyMinusZero(t *testing.T) {
+	t.Parallel()
+	src := &thrifty{check.Source(1), 10}
+	b, err := NewBursty([]float64{math.Copysign(0, -1)}, BurstyConfig{}, src)
+	require.NoError(t, err)
+	_, changed := b.Poll(0, 100)
+	require.False(t, changed)
+}
+
+// A thrifty source gives only some numbers.
+type thrifty struct {
+	rand.Source
+	left int
+}
+
+func (t *thrifty) Uint64() uint64 {
+	if t.left--; t.left < 0 {
+		panic("too many numbers")
+	}
+	return t.Source.Uint64()
+}
+
 // matrix is a 2×2 matrix over the states quiet and active.
 type matrix [2][2]float64
 
