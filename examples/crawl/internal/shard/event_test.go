@@ -263,3 +263,40 @@ func TestVetoesByRedirects(t *testing.T) {
 	_, ok = Vetoes(res)
 	require.False(t, ok, "that of the page's own host is the poll's")
 }
+
+// A learner that cannot be told of vetoes gives vetoed pages again and again. Where it has no others the loop goes on
+// all the same, and polls them when they may be.
+func TestOnlyVetoedPages(t *testing.T) {
+	t.Parallel()
+	uniform, err := knapsack.NewFixed(nil, knapsack.Even, nil)
+	require.NoError(t, err)
+	rule, err := knapsack.NewAdaptive(0, knapsack.Nutch(1))
+	require.NoError(t, err)
+	for _, learner := range []knapsack.Learner{uniform, rule} {
+		s, now := NewState(learner), clock.NewFast(begin, 10_000)
+		jobs := make(chan Job, 100)
+		l := NewLoop(Config{State: s, Clock: now, PerSecond: 10, Window: 10, Submit: func(j Job) { jobs <- j }})
+		for _, url := range []string{"http://a.test/1", "http://a.test/2", "http://a.test/3"} {
+			apply(t, s, []Event{
+				{Kind: Add, URL: url, At: begin}, {Kind: Polled, URL: url, At: begin, Result: First},
+				{Kind: Polled, URL: url, At: begin, Result: Vetoed, Until: begin.Add(time.Hour)},
+			})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- l.Run(ctx) }()
+		select {
+		case <-jobs:
+			require.False(t, now.Now().Before(begin.Add(time.Hour)))
+		case <-time.After(time.Minute):
+			t.Errorf("%T: nothing is polled any more", learner)
+		}
+		cancel()
+		select {
+		case err := <-ended:
+			require.ErrorIs(t, err, context.Canceled)
+		case <-time.After(time.Minute):
+			t.Fatalf("%T: the loop does not end", learner)
+		}
+	}
+}

@@ -371,12 +371,14 @@ func (l *Loop) ask() error {
 		l.due = l.due.Add(late)
 		l.Unspent += float64(late) / float64(interval)
 	}
+	later := now.Add(max(interval, time.Second)) // an answer makes it sooner
+	vetoed := map[string]bool{}                  // pages that were given back
 	for !l.due.After(now) && l.inFlight < l.cfg.Window && !l.notReady.After(now) {
 		url, err := l.cfg.State.Learner.Next(now)
 		var none *knapsack.NoPageError
 		if errors.As(err, &none) {
 			if l.notReady = none.Time(); l.notReady.IsZero() {
-				l.notReady = now.Add(max(interval, time.Second)) // an answer makes it sooner
+				l.notReady = later
 			}
 			break
 		}
@@ -387,6 +389,11 @@ func (l *Loop) ask() error {
 			if err := l.cfg.State.Learner.GiveBack(url, now); err != nil {
 				return err
 			}
+			if vetoed[url] { // it has no other
+				l.notReady = later
+				break
+			}
+			vetoed[url] = true
 			continue
 		}
 		l.due = l.due.Add(interval)
