@@ -45,7 +45,7 @@ func (c *Curve) logFar(logV float64) float64 {
 	return math.Log(a.a) + a.p*logV
 }
 
-// far is the inverse: v for ln h(v) far from 0, +Inf beyond a bounded h.
+// far is the inverse: ln v for ln h(v) far from 0, +Inf beyond a bounded h. v itself may be no number.
 func (c *Curve) far(logY float64) float64 {
 	a := c.small
 	if logY > 0 {
@@ -54,7 +54,7 @@ func (c *Curve) far(logY float64) float64 {
 	if a.p == 0 {
 		return math.Inf(1)
 	}
-	return math.Exp((logY - math.Log(a.a)) / a.p)
+	return (logY - math.Log(a.a)) / a.p
 }
 
 // logZ returns ln z of the multiplier at which a page of the greatest scale has the given v.

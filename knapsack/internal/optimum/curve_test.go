@@ -81,7 +81,7 @@ func TestFar(t *testing.T) {
 			if logY := c.logFar(math.Log(v)); c.bounded && v > 1 {
 				require.True(t, math.IsInf(c.far(1), 1))
 			} else {
-				require.InEpsilon(t, v, c.far(logY), 1e-10)
+				require.InDelta(t, math.Log(v), c.far(logY), 1e-10)
 			}
 		}
 		for _, v := range []float64{extreme, 1e-20, 0.5, 3, 1e20, 1 / extreme} {
@@ -145,6 +145,34 @@ func TestSlopesAndValues(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Values where v = λ/x is far from 1, up to where it is no number: what the formulas tend to.
+func TestFarValues(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]float64{{1e-100, 1e10}, {1e-100, 1e150}, {1e-100, 1e230}, {1e100, 1e-60}, {1e100, 1e-90}, {1e100, 1e-150}, {1e100, 1e-250}, {1, 1e-300}, {1, 1e300}} {
+		rate, x := c[0], c[1]
+		both := [Objectives][2]float64{
+			Freshness:  {min(1, x/rate), min(1, x/rate)},
+			Detections: {min(rate, x), min(rate, x)},
+			Age:        {-1 / (2 * x), -1 / x},
+			Harmonic:   {-(math.Log(rate) - math.Log(x) + 0.5772156649015329 - 1), -(math.Log(rate) - math.Log(x))},
+			Delay:      {-rate / x / 2, -rate / x},
+		}
+		if x > rate {
+			both[Age] = [2]float64{-rate / x / x / 6, -rate / x / x}
+			both[Harmonic] = both[Delay]
+		}
+		allObjectives(t, func(t *testing.T, o int, random bool) {
+			want := both[o][0]
+			if random {
+				want = both[o][1]
+			}
+			if got := Value(o, random, rate, x); got != want {
+				require.InEpsilon(t, want, got, 1e-12, "rate %v, x %v", rate, x)
+			}
+		})
+	}
 }
 
 // A price and its logarithm are those of z, over the whole range.

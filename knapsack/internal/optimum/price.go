@@ -78,7 +78,7 @@ func (m *Price) Frequency(rate, weight, lo, hi float64) float64 {
 	}
 	switch {
 	case y < extreme || y > 1/extreme && !m.curve.bounded:
-		return min(max(rate/m.curve.far(logY()), lo), hi)
+		return min(max(math.Exp(math.Log(rate)-m.curve.far(logY())), lo), hi)
 	case !m.curve.bounded || scale == m.Top: // z is as it should be
 	case y < 0.5:
 		z = -math.Log1p(-y)

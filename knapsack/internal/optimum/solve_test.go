@@ -169,8 +169,9 @@ func requireOptimal(t require.TestingT, p *Problem) {
 		require.GreaterOrEqual(t, xi, p.lower(i))
 		require.LessOrEqual(t, xi, p.upper(i))
 		slope := logSlope(p.Objective, p.Random, p.Rates[i], p.worth(i), xi)
-		if xi < 1e-290 && p.lower(i) == 0 {
-			continue // what it ought to have is no number, or has lost digits
+		if xi < 1e-290 && p.lower(i) == 0 { // what it ought to have is no number, or has lost digits
+			require.LessOrEqual(t, logSlope(p.Objective, p.Random, p.Rates[i], p.worth(i), 2e-290), at.logMu+1e-6, "x[%d] = %v of %+v", i, xi, p)
+			continue
 		}
 		if xi < p.upper(i) {
 			taker = max(taker, slope)
@@ -214,6 +215,7 @@ func TestOptimalOverManyScales(t *testing.T) {
 			{Rates: []float64{1e-100, 1, 1e100}, Costs: []float64{1e-100, 1, 1e100}, Budget: 1e100},
 			{Rates: []float64{1e100, 1, 1e-100}, Costs: []float64{1e-100, 1, 1e100}, Budget: 1e-100},
 			{Rates: []float64{1e-100, 1e-100}, Weights: []float64{1e100, 1}, Costs: []float64{1e-100, 1e100}, Budget: 1},
+			{Rates: []float64{1e100, 1}, Weights: []float64{1e-100, 1e100}, Costs: []float64{1e100, 1}, Budget: 1e-100},
 		} {
 			p.Objective, p.Random = o, random
 			requireOptimal(t, p)
@@ -238,6 +240,23 @@ func TestOptimalSteps(t *testing.T) {
 		}
 		require.LessOrEqual(t, calls[1], 40, "objective %v: %v", o, calls)
 	}
+}
+
+// Nor is it more than some 200 where the upper bounds leave next to no room, at rates far apart.
+func TestOptimalStepsAtWorst(t *testing.T) {
+	t.Parallel()
+	most := 0
+	allObjectives(t, func(t *testing.T, o int, random bool) {
+		for _, room := range []float64{1, 1 + 1e-12, 2, 6} {
+			p := &Problem{Rates: []float64{9e90, 3e-5, 3e18, 4e63, 1e-29, 1e28}, Objective: o, Random: random, Budget: 1e71}
+			p.Upper = slices.Repeat([]float64{room * p.Budget}, len(p.Rates))
+			count := 0
+			counted(p, &count).search()
+			most = max(most, count/len(p.Rates))
+		}
+	})
+	require.LessOrEqual(t, most, 200)
+	require.Greater(t, most, 40)
 }
 
 // The mean page of a web half of whose pages change at rate 1 and half at rate 3, against those two

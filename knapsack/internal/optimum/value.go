@@ -19,6 +19,9 @@ func Value(objective int, random bool, rate, x float64) float64 {
 		return 0
 	}
 	v := rate / x
+	if v < extreme || v > 1/extreme { // powers of it are no normal numbers, and it may not be one
+		return valueFar(objective, random, rate, x)
+	}
 	if random {
 		switch objective {
 		case Detections:
@@ -47,6 +50,34 @@ func Value(objective int, random bool, rate, x float64) float64 {
 	}
 }
 
+// euler is the constant of Euler and Mascheroni.
+const euler = 0.57721566490153286060651209008240243
+
+// valueFar is Value to the last bit where v = λ/x is far from 1.
+func valueFar(objective int, random bool, rate, x float64) float64 {
+	many, v := rate < x, rate/x
+	half, sixth, beside := 1.0, 1.0, 0.0
+	if !random {
+		half, sixth, beside = 1.0/2, 1.0/6, euler-1
+	}
+	switch {
+	case objective == Detections:
+		return min(rate, x)
+	case objective == Freshness && many:
+		return 1
+	case objective == Freshness:
+		return x / rate
+	case objective == Age && many:
+		return -sixth * (v / x)
+	case objective == Age:
+		return -half / x
+	case objective == Harmonic && !many:
+		return -(math.Log(rate) - math.Log(x) + beside)
+	default: // of Delay always
+		return -half * v
+	}
+}
+
 // staleShare is 1 − (1 − e^(−v))/v.
 func staleShare(v float64) float64 {
 	if v < 1e-3 {
@@ -67,7 +98,6 @@ func staleTail(v float64) float64 {
 // number of a Poisson variable with mean v.
 func ein(v float64) float64 {
 	if v > 40 { // e^(−v)/v is below the last bit
-		const euler = 0.57721566490153286060651209008240243
 		return math.Log(v) + euler
 	}
 	// Σ_{k≥1} e^(−v)·v^k/k!·H_k has no cancellation; its terms are spent after about v + 10√v of
