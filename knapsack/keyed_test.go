@@ -339,8 +339,11 @@ func TestKeyedExport(t *testing.T) {
 			}
 			magic := strings.Replace(fmt.Sprintf("%T", k.learner), "*knapsack.", "recrawl/", 1) + ".page"
 			version := byte(1)
-			if _, ok := k.learner.(*RateFilter); ok {
+			switch k.learner.(type) {
+			case *RateFilter:
 				version = 4
+			case *Planner:
+				version = 2
 			}
 			header := must(codec.NewEncoder(magic, version).Finish())
 			header = header[:len(header)-4] // without its checksum

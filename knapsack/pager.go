@@ -73,7 +73,7 @@ func (f *RateFilter) decodePage(d *codec.Decoder) func(slot int) {
 }
 
 func (p *Planner) pageFormat() codec.Format {
-	return codec.Format{Magic: "recrawl/Planner.page", Version: 1}
+	return codec.Format{Magic: "recrawl/Planner.page", Version: 2}
 }
 
 func (p *Planner) encodePage(slot int, e *codec.Encoder) {

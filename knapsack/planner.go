@@ -197,7 +197,7 @@ func (p *Planner) Price() float64 {
 	return min(math.MaxFloat64, p.plan.Price())
 }
 
-var plannerFormat = codec.Format{Magic: "recrawl/knapsack.Planner", Version: 2}
+var plannerFormat = codec.Format{Magic: "recrawl/knapsack.Planner", Version: 3}
 
 // MarshalBinary returns the state, source included.
 func (p *Planner) MarshalBinary() ([]byte, error) { return plannerFormat.Save(p.encode) }

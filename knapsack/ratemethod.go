@@ -11,7 +11,7 @@ type RateMethod uint8
 
 const (
 	// MaximumLikelihood is the likeliest rate for any gaps between polls, smoothed. The best
-	// choice where memory allows: 208 bytes a page.
+	// choice where memory allows: 216 bytes a page.
 	MaximumLikelihood RateMethod = iota
 	// Gamma keeps a Gamma posterior of the rate, for any gaps between polls. It is about as good
 	// as MaximumLikelihood and better from few polls, in 16 bytes a page.

@@ -65,7 +65,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// Gaps lie in octaves of the first one.
+// Gaps lie in octaves of the page's first one with a change.
 func TestOctaves(t *testing.T) {
 	t.Parallel()
 	for k := -20; k <= 20; k++ {
@@ -87,48 +87,6 @@ func TestOctaves(t *testing.T) {
 	for k, count := range map[int]uint32{0: 1, 13: 1, octaves - 1: 1} {
 		require.Equal(t, count, p.count[k])
 	}
-}
-
-// A page that goes to where gaps have another unit takes its gaps along, each to its octave there.
-func TestPageOfAnotherUnit(t *testing.T) {
-	t.Parallel()
-	from, to := new(MLE), new(MLE)
-	from.Add()
-	to.Add()
-	to.Add()
-	from.Observe(0, 1, true, 0.5)
-	from.Observe(0, 1, true, 0.5)
-	from.Observe(0, 40, true, 0.5)
-	from.Observe(0, 3, false, 0.5)
-	to.Observe(1, 8, true, 0.5)
-	to.SetPage(0, from.Page(0))
-	p, q := &from.page[0], &to.page[0]
-	require.Equal(t, p.unchanged, q.unchanged)
-	require.Equal(t, p.last, q.last)
-	require.Equal(t, map[int]uint32{10: 2, 15: 1}, counts(q))
-	require.Equal(t, float32(2./8), q.sum[10])
-	require.Equal(t, float32(40./8), q.sum[15])
-	// Where there were none it keeps its own.
-	none := new(MLE)
-	none.Add()
-	none.SetPage(0, from.Page(0))
-	require.Equal(t, from, none)
-	// Two octaves may become one.
-	to.page[1] = mlePage{}
-	to.unit = 1e9
-	to.SetPage(1, from.Page(0))
-	require.Equal(t, map[int]uint32{0: 3}, counts(&to.page[1]))
-	require.InEpsilon(t, 42e-9, to.page[1].sum[0], 1e-6)
-}
-
-func counts(p *mlePage) map[int]uint32 {
-	in := map[int]uint32{}
-	for o, count := range p.count {
-		if count > 0 {
-			in[o] = count
-		}
-	}
-	return in
 }
 
 // Evidence of so many changes that the variance is lost in rounding grows by one change.
@@ -185,7 +143,9 @@ func TestContradictions(t *testing.T) {
 		{page(func(p *mlePage) { p.sum[0], p.count[0] = float32(inf), 1 }), codec.ErrCorrupt},
 		{page(func(p *mlePage) { p.unchanged = -1 }), codec.ErrCorrupt},
 		{page(func(p *mlePage) { p.last = math.NaN() }), codec.ErrCorrupt},
-		{&MLE{unit: -1, page: make([]mlePage, 1)}, codec.ErrCorrupt},
+		{page(func(p *mlePage) { p.unit = -1 }), codec.ErrCorrupt},
+		{page(func(p *mlePage) { p.unit = 0 }), codec.ErrCorrupt},
+		{&MLE{[]mlePage{{unit: 1}}}, codec.ErrCorrupt},
 	} {
 		d := codectest.Decoder(t, c.m.Encode)
 		to := reflect.New(reflect.TypeOf(c.m).Elem()).Interface().(Evidence)

@@ -65,6 +65,10 @@ func TestMaximumLikelihood(t *testing.T) {
 		prior := rapid.Float64Range(0.05, 5).Draw(t, "prior")
 		m := new(MLE)
 		m.Add()
+		if rapid.Bool().Draw(t, "after the answer of another page") { // which came at once
+			m.Add()
+			m.Observe(1, 1e-6, rapid.Bool().Draw(t, "changed at once"), prior)
+		}
 		type poll struct {
 			gap     float64
 			changed bool
