@@ -259,3 +259,35 @@ func TestPlannerLeastCosts(t *testing.T) {
 	}
 	require.NoError(t, new(Planner).UnmarshalBinary(saved(t, p)))
 }
+
+// Where answers come within a millionth of the time between polls pages are as fresh as where they come at once,
+// and no page keeps the rate that would follow from the first of them.
+func TestPlannerWhoseFirstAnswersComeSoon(t *testing.T) {
+	t.Parallel()
+	const n, cycles, webs = 5, 200, 20
+	for method := MaximumLikelihood; method <= Avrachenkov; method++ {
+		var fresh [2]float64
+		for k, latency := range []float64{0, 1e-6 / n} {
+			for seed := range uint64(webs) {
+				rng := rand.New(rand.NewPCG(seed, 4))
+				p := must(NewPlanner(n, PlannerConfig{Budget: n, Method: method}, nil))
+				var rates, last [n]float64
+				for i := range rates {
+					rates[i] = math.Exp(rng.NormFloat64() - 0.5)
+				}
+				for i := range cycles * n {
+					now := float64(i) / n
+					page := must(p.Next(now))
+					gap := now - last[page]
+					fresh[k] += gap * Freshness.Value(Even, rates[page], 1/gap) / (cycles * n * webs)
+					last[page] = now
+					require.NoError(t, p.Observe(page, now+latency, rng.ExpFloat64() < rates[page]*gap))
+				}
+				for page := range n {
+					require.Less(t, must(p.Rate(page)), 1000.0, "%v: page %d", method, page)
+				}
+			}
+		}
+		require.Greater(t, fresh[1], 0.98*fresh[0], "%v", method)
+	}
+}

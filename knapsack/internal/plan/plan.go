@@ -58,12 +58,14 @@ func (p *Plan) Reset(slot int, now float64) {
 	}
 }
 
-// prior is the mean rate of all pages: half a change is lent to the start.
+// prior is the mean rate of all pages. Half a change is lent to the start, and half the time in which the
+// budget pays for a poll: the first answers may come within next to no time, and some estimates never leave
+// the rate that they begin with.
 func (p *Plan) prior() float64 {
 	if p.time == 0 {
 		return 1
 	}
-	return rates.Within((p.changes + 0.5) / p.time)
+	return rates.Within((p.changes + 0.5) / (p.time + float64(0.5*p.mean()/p.Budget)))
 }
 
 // Observe takes in the answer to a poll of one of n pages, all current at time start, and reports
@@ -140,10 +142,8 @@ func (p *Plan) Solve(n int, live func(slot int) bool, set func(slot int, x float
 	p.answers = 0
 	problem := optimum.Problem{Budget: p.Budget, Objective: p.Objective, Random: p.Random,
 		Rates: make([]float64, 0, n), Weights: make([]float64, 0, n), Lower: make([]float64, n)}
-	prior := p.prior()
 	for slot := range p.last {
 		if live(slot) {
-			problem.Rates = append(problem.Rates, p.rate(slot, prior))
 			problem.Weights = append(problem.Weights, p.weights[slot])
 			if p.costs != nil {
 				problem.Costs = append(problem.Costs, p.costs[slot])
@@ -156,6 +156,12 @@ func (p *Plan) Solve(n int, live func(slot int) bool, set func(slot int, x float
 			total.Add(cost)
 		}
 		p.cost = optimum.Clamp(total.Value() / float64(n)) // rounding may lead out of the range of costs
+	}
+	prior := p.prior() // now that the mean cost is known
+	for slot := range p.last {
+		if live(slot) {
+			problem.Rates = append(problem.Rates, p.rate(slot, prior))
+		}
 	}
 	for i := range problem.Lower {
 		problem.Lower[i] = p.floor(n) * (1 - 1e-9) // n of them must not exceed the budget by rounding

@@ -67,7 +67,7 @@ func (e *noted) Observe(slot int, gap float64, changed bool, prior float64) {
 func (e *noted) Rate(slot int, prior float64) float64 { return float64(slot+1) * prior }
 
 // Evidence is told the time since the poll before, or since all pages were current, and the mean
-// rate of all pages with half a change more.
+// rate of all pages with half a change more, in half the time of a poll more.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	e := new(noted)
@@ -82,19 +82,19 @@ func TestEvidence(t *testing.T) {
 		e.told = nil
 	}
 	p.Observe(0, 10, 14, true, 2)
-	expect(0, 4.0, true, 1.5/4)
-	require.Equal(t, 2*1.5/4, p.Rate(1))
+	expect(0, 4.0, true, 1.5/4.25)
+	require.Equal(t, 2*1.5/4.25, p.Rate(1))
 	p.Observe(0, 10, 14, true, 2)
 	require.Empty(t, e.told, "no time has passed")
-	require.Equal(t, 1.5/4, p.Rate(0))
+	require.Equal(t, 1.5/4.25, p.Rate(0))
 	p.Observe(0, 10, 14.5, true, 2)
-	expect(0, 0.5, true, 2.5/4.5)
+	expect(0, 0.5, true, 2.5/4.75)
 	p.Observe(1, 10, 12, false, 2)
-	expect(1, 2.0, false, 2.5/6.5)
+	expect(1, 2.0, false, 2.5/6.75)
 	p.Reset(0, 20)
 	expect(0)
 	p.Observe(0, 10, 21, false, 2)
-	expect(0, 1.0, false, 2.5/7.5)
+	expect(0, 1.0, false, 2.5/7.75)
 	for rate, want := range map[float64]float64{math.NaN(): 1, 0: optimum.LeastInput, math.Inf(1): optimum.MostInput, 7: 7} {
 		require.Equal(t, want, p.rate(0, rate))
 	}
