@@ -291,3 +291,33 @@ func TestPlannerWhoseFirstAnswersComeSoon(t *testing.T) {
 		require.Greater(t, fresh[1], 0.98*fresh[0], "%v", method)
 	}
 }
+
+// Gamma is slow to learn that a page changes a hundred times as often as the mean page: here of the web of
+// TestPlannerLearns in which pages differ most, whose busiest page is not the first one polled.
+func TestGammaIsSlowFarFromTheMean(t *testing.T) {
+	t.Parallel()
+	const n = 500
+	rates := mapped(zipf(n, 0.9, 1.5), slotRate)
+	rand.New(rand.NewPCG(1, 1)).Shuffle(n, func(i, j int) { rates[i], rates[j] = rates[j], rates[i] })
+	found := func(s Scheduler) (changes float64) {
+		rng := rand.New(rand.NewPCG(7, 7))
+		var last [n]float64
+		for k := range 20_000 {
+			now := float64(k)
+			page := must(s.Next(now))
+			changed := rng.ExpFloat64() < rates[page]*(now-last[page])
+			last[page] = now
+			if changed && k > 10_000 {
+				changes++
+			}
+			require.NoError(t, s.Observe(page, now, changed))
+		}
+		return changes
+	}
+	known := found(must(NewFixed(rates, Even, nil)))
+	by := func(m RateMethod) float64 {
+		return found(must(NewPlanner(n, PlannerConfig{Objective: Detections, Method: m}, nil))) / known
+	}
+	require.Greater(t, by(MaximumLikelihood), 0.95)
+	require.Less(t, by(Gamma), 0.9)
+}

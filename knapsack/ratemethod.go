@@ -14,7 +14,8 @@ const (
 	// choice where memory allows: 216 bytes a page.
 	MaximumLikelihood RateMethod = iota
 	// Gamma keeps a Gamma posterior of the rate, for any gaps between polls. It is about as good
-	// as MaximumLikelihood and better from few polls, in 16 bytes a page.
+	// as MaximumLikelihood and better from few polls, in 16 bytes a page. But it is slow to learn that
+	// a page changes a hundred times as often as the mean page.
 	Gamma
 	// ChoGarciaMolina is the bias-reduced estimate from the share of polls that find a change. It
 	// suits even gaps: where gaps differ it trusts their mean. 16 bytes a page.
