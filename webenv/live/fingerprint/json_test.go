@@ -248,3 +248,58 @@ func TestOtherKindsThanJSON(t *testing.T) {
 		require.Equal(t, same, p.Observe(document(7)))
 	}
 }
+
+// A copy of another kind than the one before is always a change, however often the kinds take turns. A
+// second copy of another kind teaches nothing.
+func TestKindsTakeTurns(t *testing.T) {
+	t.Parallel()
+	const ofHTML, ofText, ofNothing = 0, 1, 2 // or JSON
+	rapid.Check(t, func(t *rapid.T) {
+		at := 1764482400
+		copyOfKind := func(kind int) *Copy {
+			at++
+			switch kind {
+			case ofHTML:
+				return copyOf([]byte("<h1>Apples</h1><p>Good ones<p>cost 5"))
+			case ofText:
+				return copyOf([]byte("no markup"))
+			case ofNothing:
+				return new(Copy)
+			}
+			return jsonOf(fmt.Sprintf(`{"at": %d, "price": 5}`, at))
+		}
+		p, last := new(Page), rapid.IntRange(0, 3).Draw(t, "first")
+		p.Observe(copyOfKind(last))
+		for _, kind := range rapid.SliceOfN(rapid.IntRange(0, 3), 1, 30).Draw(t, "kinds") {
+			before, err := p.MarshalBinary()
+			require.NoError(t, err)
+			if p.Teach(copyOfKind(kind)); kind != last && !(last == ofText && kind == ofNothing) {
+				after, err := p.MarshalBinary()
+				require.NoError(t, err)
+				require.Equal(t, before, after, "a second copy of another kind")
+			}
+			require.NoError(t, p.UnmarshalBinary(before))
+			f := p.Observe(copyOfKind(kind))
+			require.True(t, kind == last || f.Body, "%d after %d", kind, last)
+			last = kind
+		}
+	})
+}
+
+// The change that follows a second copy of another kind is found.
+func TestTeachOtherKind(t *testing.T) {
+	t.Parallel()
+	html := func(price int) *Copy {
+		return copyOf([]byte(fmt.Sprintf("<h1>Apples</h1><p>Good ones<p>cost %d today<p>come soon", price)))
+	}
+	document := func(price int) *Copy { return jsonOf(fmt.Sprintf(`{"at": 1764482400, "price": %d}`, price)) }
+	for _, kinds := range [][2]func(int) *Copy{{html, document}, {document, html}} {
+		p := new(Page)
+		p.Observe(kinds[0](1))
+		p.Teach(kinds[1](1))
+		for range 3 {
+			require.Equal(t, same, p.Observe(kinds[0](1)))
+		}
+		require.Equal(t, body, p.Observe(kinds[0](2)))
+	}
+}

@@ -83,6 +83,7 @@ type Page struct {
 
 	copies uint8 // up to 255
 	plain  bool  // the latest copy was compared byte by byte
+	json   bool  // the table is of JSON
 	apart  bool  // the latest copy was empty, or plain once, and the table is of the copy before it
 	// A second copy is asked for when streak, the number of changes in a row, reaches patience.
 	// patience doubles each time, and goes back to its first value after a second copy that
@@ -242,7 +243,7 @@ func (p *Page) Same() (f Finding) {
 // cannot be compared with the latest.
 func (p *Page) Teach(c *Copy) {
 	c.finish()
-	if p.copies == 0 || p.apart || c.plain() != p.plain {
+	if p.copies == 0 || p.apart || c.plain() != p.plain || c.json() != p.json {
 		return
 	}
 	if _, differs := p.observe(c, true); differs {
@@ -278,11 +279,10 @@ func (p *Page) observe(c *Copy, teach bool) (f Finding, differs bool) {
 	}
 	f.First = p.copies == 0
 	f.Body = p.apart // a caller that keeps copies has kept that one
-	switch {
-	case !c.json():
-		p.sum = sum
-	case !teach: // else the change of a value that cannot be noise is found by the next copy
+	if (c.json() || p.json) && !teach {
 		f.Body = f.Body || !f.First && sum != p.sum
+	}
+	if !c.json() || !teach { // else the change of a value that cannot be noise is found by the next copy
 		p.sum = sum
 	}
 	plain, empty := c.plain(), c.size == 0
@@ -295,11 +295,12 @@ func (p *Page) observe(c *Copy, teach bool) (f Finding, differs bool) {
 	if plain || p.plain {
 		f.Body = !f.First
 		p.plain = plain
-		p.entries, p.places, p.copies = nil, nil, 1
+		p.entries, p.places, p.copies, p.json = nil, nil, 1, false
 		if plain {
 			return f, false
 		}
 	}
+	p.json = c.json()
 	s := pool.Get().(*scratch)
 	defer pool.Put(s)
 	p.find(c.text.blocks, s)

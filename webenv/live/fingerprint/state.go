@@ -14,9 +14,26 @@ func (p *Page) UnmarshalBinary(data []byte) error {
 	return codec.Load(p, pageFormat, data, (*Page).decode)
 }
 
+// The kinds of the latest copy, as they are saved.
+const (
+	ofBlocks = iota
+	ofBytes
+	ofJSON
+)
+
+func (p *Page) kind() byte {
+	switch {
+	case p.plain:
+		return ofBytes
+	case p.json:
+		return ofJSON
+	}
+	return ofBlocks
+}
+
 func (p *Page) encode(e *codec.Encoder) {
 	e.Bool(p.Numbers)
-	e.Bool(p.plain)
+	e.Byte(p.kind())
 	e.Bool(p.apart)
 	e.Byte(p.copies)
 	e.Byte(p.streak)
@@ -41,7 +58,10 @@ func (p *Page) encode(e *codec.Encoder) {
 }
 
 func (p *Page) decode(d *codec.Decoder) {
-	p.Numbers, p.plain, p.apart, p.copies = d.Bool(), d.Bool(), d.Bool(), d.Byte()
+	p.Numbers = d.Bool()
+	kind := d.ByteIn(0, ofJSON)
+	p.plain, p.json = kind == ofBytes, kind == ofJSON
+	p.apart, p.copies = d.Bool(), d.Byte()
 	p.streak, p.patience = d.Byte(), d.ByteIn(0, mostPatience)
 	// For pages that are compared byte by byte, earlier versions counted the streak without end. It
 	// means nothing there.
@@ -49,7 +69,7 @@ func (p *Page) decode(d *codec.Decoder) {
 	for i := range p.sum {
 		p.sum[i] = d.Byte()
 	}
-	d.Require(p.copies > 0 || !p.apart, "an empty copy of none")
+	d.Require(p.copies > 0 || !p.apart && !p.json, "a copy of none")
 	n := d.Count(11)
 	d.Require(n <= maxEntries, "%d blocks", n)
 	d.Require((n > 0) == (p.copies > 0 && !p.plain), "%d blocks of %d copies", n, p.copies)
