@@ -128,8 +128,8 @@ type Transport struct {
 	// Numbers says that the numbers of the pages are their content, such as prices. Numbers are
 	// then never taken for noise, and neither are clocks, visitor counters and the prices of offers
 	// that rotate. On pages with these every poll is a change; take a Fingerprint that picks out
-	// the price. Look at Poll.Minor too: a price in a form, a button or an aside is not in the body
-	// of the page ([fingerprint.Copy]).
+	// the price. In JSON, dates and identifiers may still be noise. Look at Poll.Minor too: a price in a
+	// form, a button or an aside is not in the body of the page ([fingerprint.Copy]).
 	Numbers bool
 	// Fingerprint, if not nil, replaces the [fingerprint.Page]: contents are equal if it returns
 	// the same bytes for them. It gets the body as far as it was read; the body is held for that.

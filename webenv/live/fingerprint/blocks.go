@@ -263,6 +263,9 @@ const mostly = 2
 func (t *tokenizer) finish(cut bool) {
 	if t.language == asJSON {
 		t.plain = t.plain || cut || !t.json.whole()
+		if t.body.some {
+			t.blocks = append(t.blocks, t.body.end())
+		}
 		return
 	}
 	if !cut {

@@ -238,13 +238,22 @@ func (r *jsonReader) endName() {
 
 // endJSONValue ends a scalar value. One that may change by itself becomes a block, behind a block for
 // its path: so what is learnt is about that path alone. The block itself has the name but no positions
-// in arrays, so that a value that moves in an array is no new one.
+// in arrays, so that a value that moves in an array is no new one. Behind the first maxBlocks the paths
+// decide where a group ends, because they stay.
 func (t *tokenizer) endJSONValue() {
 	r, s := &t.json, &t.json.scalar
 	l := &r.open[r.depth-1]
 	flags, may := mayChange(s.text[:s.len], s.state != inBare)
-	if may && !s.long && len(t.blocks)+2 <= maxBlocks {
-		t.blocks = append(t.blocks, block{mix(l.path), inBody}, block{mix(step(l.name, s.hash)), flags})
+	if may && !s.long {
+		path, value := block{mix(l.path), inBody}, block{mix(step(l.name, s.hash)), flags}
+		if len(t.blocks)+2 <= maxBlocks {
+			t.blocks = append(t.blocks, path, value)
+		} else {
+			t.body.add(value)
+			if t.body.add(path) {
+				t.blocks = append(t.blocks, t.body.end())
+			}
+		}
 		r.emit([]byte{0})
 	} else {
 		r.emitScalar()
@@ -325,28 +334,29 @@ func isUnixTime(v []byte) bool {
 }
 
 // longestTime is the length of the longest text that may be a time, such as
-// Wednesday, 30-Sep-2026 06:00:00.000 GMT+02:00.
-const longestTime = 48
+// Wed Sep 30 2026 06:00:00 GMT+1000 (Australian Eastern Standard Time).
+const longestTime = 72
 
 // isNamedTime reports whether a text may be a time. It begins with a date like 2026-09-30, or it has a
-// time of the day with seconds; and it has nothing that a time does not have.
+// time of the day with seconds; and it has nothing that the times of common languages do not have.
 func isNamedTime(v []byte) bool {
 	if len(v) > longestTime {
 		return false
 	}
 	for _, c := range v {
 		switch {
-		case isDigit(c), isLetter(c), c == ' ', c == '-', c == ':', c == '.', c == ',', c == '+', c == '/', c == '(', c == ')':
+		case isDigit(c), isLetter(c), c == ' ', c == '-', c == ':', c == '.', c == ',', c == '+', c == '/', c == '\\', c == '=', c == '_',
+			c == '(', c == ')', c == '[', c == ']':
 		default:
 			return false
 		}
 	}
-	const date, time = "0000-00-00", "00:00:00"
+	const date, time, short = "0000-00-00", "00:00:00", " 0:00:00"
 	if n := len(date); like(v, date) && (len(v) == n || v[n]|0x20 == 't' || v[n] == ' ') {
 		return true
 	}
 	for i := range v {
-		if like(v[i:], time) {
+		if like(v[i:], time) || like(v[i:], short) {
 			return true
 		}
 	}
@@ -367,13 +377,15 @@ func like(v []byte, pattern string) bool {
 }
 
 // isRandomName reports whether a text may be a name that a machine drew. It is long, and within its
-// words it changes often between small letters, capitals and digits, as in
-// 550e8400-e29b-41d4-a716-446655440000. A capital before a small letter is no such change.
+// words it changes often between small letters, capitals and digits, as in 4Tq9zKp0Yv3LmX7c. A capital
+// before a small letter is no such change. If it is hexadecimal, one change is enough: of the numbers
+// with 16 digits 4 % have fewer than four.
 func isRandomName(v []byte) bool {
 	const shortest, turns = 16, 4
 	const none, small, capital, digit = 0, 1, 2, 3
-	turned, last, hasDigits := 0, none, false
+	turned, last, hasDigits, hex := 0, none, false, true
 	for _, c := range v {
+		hex = hex && (isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' || c == '-')
 		now := none
 		switch {
 		case isDigit(c):
@@ -382,7 +394,7 @@ func isRandomName(v []byte) bool {
 			now = small
 		case c >= 'A' && c <= 'Z':
 			now = capital
-		case c == '-', c == '_', c == '+', c == '/', c == '=':
+		case c == '-', c == '_', c == '+', c == '/', c == '=', c == '\\':
 		default:
 			return false
 		}
@@ -391,5 +403,5 @@ func isRandomName(v []byte) bool {
 		}
 		last = now
 	}
-	return len(v) >= shortest && hasDigits && turned >= turns
+	return len(v) >= shortest && hasDigits && (turned >= turns || hex && turned > 0)
 }

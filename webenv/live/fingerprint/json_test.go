@@ -25,10 +25,12 @@ func TestMayChange(t *testing.T) {
 	for kind, values := range map[string][]string{
 		"number": {"1764482400", "1764482400.123456", "1764482400123", "1764482400123456", "1764482400123456789", "1600000000", "2199999999"},
 		"text": {"2026-09-30", "2026-09-30T06:00:00Z", "2026-09-30 06:00", "2026-09-30t06:00:00.123456789+02:00", "06:00:00", "Wed, 30 Sep 2026 06:00:00 GMT",
-			"Wednesday, 30-Sep-2026 06:00:00.000 GMT+02:00", "30/09/2026 06:00:00 (UTC)", "550e8400-e29b-41d4-a716-446655440000",
+			"Wednesday, 30-Sep-2026 06:00:00.000 GMT+02:00", "30/09/2026 06:00:00 (UTC)", "550e8400-e29b-41d4-a716-446655440000", "12345678-2345-4678-9a34-123456789012", "1234567890abcdef",
+			"2026-09-30 06:00:00.123456789 +0000 UTC m=+0.000012345", "2026-09-30T06:00:00-04:00[America/Argentina/Buenos_Aires]", `09\/30\/2026 06:00:00`,
+			"Sep 30, 2026 6:00:05 AM", "9/30/2026, 6:00:05 AM", "Wed Sep 30 2026 06:00:00 GMT+1000 (Australian Eastern Standard Time)", `QbWvRUUsTQQ3dQarLm0+\/Nw4`,
 			"d41d8cd98f00b204e9800998ecf8427e", "4Tq9zKp0Yv3LmX7c", "aGVsbG8gd29ybGQhIDEyMw==", "A0Z9A0Z9a0z9a0z9"},
 		"": {"", "0", "17", "-1764482400", "1764482400e3", "1764482400-", "17644824001", "1599999999", "2200000000", "1764482400.1.2", "9.50", "true", "null",
-			"2026-09-30x", "2026-9-30", "06:00", "10:12", "2:30:15", "0.6:00:00", "Team A leads 10:12:15!", "2026-09-30 " + strings.Repeat("a", 40),
+			"2026-09-30x", "2026-9-30", "06:00", "10:12", "2:30:15", "0.6:00:00", "Team A leads 10:12:15!", "2026-09-30 " + strings.Repeat("a", 62), "1234567890123456", "1234567890abcdeg", "deadbeef-feedface",
 			"apples", "getUserNameFromIdToken", "iphone-15-pro-max-256gb-2026", "1.2.3", "v1.26.8-rc.1", "https://a.test/550e8400-e29b-41d4",
 			"a1b2c3d4e5f6a7b", "ABCDEFGHIJKLMNOP1234", "abcdefgh1ijklmnopqr2", "The 2nd of 3 lines, a1b2c3d4e5f6"},
 	} {
@@ -51,6 +53,7 @@ func TestJSON(t *testing.T) {
 	const now = `"2026-09-30T06:00:00Z"`
 	blocks := func(body string) []block {
 		c := jsonOf(body)
+		c.finish()
 		require.True(t, c.json() || c.plain())
 		if c.plain() {
 			return nil
@@ -81,7 +84,6 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, values(`{"x":[{"t":`+now+`}]}`), values(`{"x":[1,{"t":`+now+`}]}`))
 	require.NotEqual(t, blocks(`{"x":[{"t":`+now+`}]}`), blocks(`{"x":[1,{"t":`+now+`}]}`))
 	require.NotEqual(t, values(`{"t":`+now+`}`), values(`{"u":`+now+`}`))
-	require.Len(t, blocks(`[`+strings.Repeat(now+",", maxBlocks/2+9)+`1]`), maxBlocks)
 	seen := map[uint32]bool{}
 	for i, b := range blocks(fmt.Sprintf(`[%s,[%[1]s],{"a":%[1]s,"b":{"a":%[1]s}},[[%[1]s,%[1]s]]] {"a":%[1]s} {"a":%[1]s}`, now)) {
 		if i%2 == 0 {
@@ -216,6 +218,36 @@ func TestNoiseInJSON(t *testing.T) {
 	})
 }
 
+// A document may have more times than there are blocks. Those at the end may be noise, and all other values
+// are content still.
+func TestManyTimesInJSON(t *testing.T) {
+	t.Parallel()
+	document := func(times, clock, price int) *Copy {
+		var b strings.Builder
+		b.WriteString(`{"versions": [`)
+		for i := range times {
+			fmt.Fprintf(&b, `{"released": "2026-09-30T06:%02d:%02dZ", "number": %d},`, i/60%60, i%60, i)
+		}
+		fmt.Fprintf(&b, `{"price": %d}], "generated": %d}`, price, 1764482400+clock)
+		return jsonOf(b.String())
+	}
+	for _, times := range []int{maxBlocks/2 - 1, maxBlocks / 2, maxBlocks/2 + 40, 9999} {
+		p := new(Page)
+		require.True(t, p.Observe(document(times, 0, 0)).First)
+		p.Teach(document(times, 1, 0))
+		for k := range 40 {
+			require.Equal(t, Finding{Body: k > 0 && k%10 == 0}, p.Observe(document(times, 2+k, k/10)), "%d times, poll %d", times, k)
+		}
+		require.Equal(t, body, p.Observe(document(times+1, 42, 3)))
+		require.LessOrEqual(t, len(p.entries), maxEntries)
+		p = new(Page)
+		for range shortRun + 1 {
+			require.False(t, p.Observe(document(times, 0, 0)).Changed())
+		}
+		require.Equal(t, body, p.Observe(document(times, 1, 0)), "what stood still is content")
+	}
+}
+
 // A second copy says nothing of values that cannot be noise, and a change of one is found after it.
 func TestTeachJSON(t *testing.T) {
 	t.Parallel()
@@ -231,6 +263,11 @@ func TestTeachJSON(t *testing.T) {
 	p.Numbers = true
 	require.Equal(t, body, p.Observe(document(200, 102)), "the time is a number")
 	require.Equal(t, same, p.Observe(document(200, 102)))
+	p = &Page{Numbers: true}
+	for k := range 40 { // a date is not
+		f := p.Observe(jsonOf(fmt.Sprintf(`{"at": "2026-09-30 06:%02d:00", "price": 1}`, k)))
+		require.Equal(t, k == 1 || k == 2, f.Body, k)
+	}
 }
 
 // An answer of another kind is a change, and so is the next one of the usual kind. What was learnt stays.

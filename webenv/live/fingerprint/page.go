@@ -23,7 +23,7 @@ import (
 // noise, every price that stays for five polls is reported.
 //
 // In JSON only values that look like times or identifiers are ever taken for noise ([Copy]). Every
-// change of another value is a change at once, also in a second copy.
+// change of another value is a change at once. One in a second copy is reported at the next copy.
 //
 // What it cannot see:
 //
@@ -77,7 +77,8 @@ import (
 // reported because of other blocks. Its place is then no longer noisy.
 type Page struct {
 	// Numbers says that the numbers of the page are its content: prices, counters, scores. A block
-	// with a number is then never masked: digits alone or with letters on one side, as in 10kg.
+	// with a number is then never masked: digits alone or with letters on one side, as in 10kg. In
+	// JSON these are the times in numbers alone.
 	// It is saved with the page.
 	Numbers bool
 
