@@ -364,3 +364,26 @@ func TestJSON(t *testing.T) {
 		}
 	}
 }
+
+// A value that changes between the first copy and the second one is a change at the next poll, because the
+// server is asked about the first one.
+func TestChangeInSecondCopy(t *testing.T) {
+	t.Parallel()
+	copyOf := func(etag string, price int) *answer {
+		return &answer{status: 200, header: "Content-Type: application/json; Last-Modified: Sat, 01 Jan 2000 00:00:00 GMT; ETag: " + etag,
+			body: fmt.Sprintf(`{"at": %d, "price": %d}`, 1764482400+price, price)}
+	}
+	s := &scripted{answers: []*answer{copyOf(`"one"`, 1), copyOf(`"two"`, 2), copyOf(`"two"`, 2), {status: 304}}}
+	var got Poll
+	transport := &Transport{Base: s, OnPoll: func(p Poll) { got = p }}
+	roundTrip(t, transport, get(t, "http://web.test/"), -1)
+	require.True(t, got.First && got.Again)
+	roundTrip(t, transport, get(t, "http://web.test/").WithContext(Teaching(t.Context())), -1)
+	require.False(t, got.Changed)
+	roundTrip(t, transport, get(t, "http://web.test/"), -1)
+	require.Equal(t, `"one"`, s.answers[2].sent.Get("If-None-Match"))
+	require.True(t, got.Changed)
+	roundTrip(t, transport, get(t, "http://web.test/"), -1)
+	require.Equal(t, `"two"`, s.answers[3].sent.Get("If-None-Match"))
+	require.False(t, got.Changed)
+}
