@@ -129,7 +129,7 @@ func (r *jsonReader) read(c byte) bool {
 
 // begin begins an object or array.
 func (r *jsonReader) begin(object bool) {
-	l := jsonLevel{object: object, outer: r.documents}
+	l := jsonLevel{object: object, outer: step(fnvPrime, r.documents)} // not 0, whose first step leads to itself
 	if r.depth > 0 {
 		outside := &r.open[r.depth-1]
 		l.outer, l.name = outside.path, outside.name
