@@ -78,7 +78,7 @@ type poll struct {
 	conditional bool        // the request was conditional
 	named       *validators // of the copy that the caller's own conditions name, else nil
 	sent        string      // ETag that the Transport named, if any
-	foreign     bool        // an answer 304 was about another copy
+	foreign     bool        // an answer 304 was about another copy, or one was 412
 	teaching    bool        // see Teaching
 	found       validators  // of the answer; its content is still to come
 
@@ -120,8 +120,12 @@ func (p *poll) condition(r *http.Request) *http.Request {
 }
 
 // isForeign reports whether an answer is 304 with another ETag than the one named. The page is then
-// not the remembered copy (RFC 9111, section 4.3.4).
+// not the remembered copy (RFC 9111, section 4.3.4). So it is with 412: the answer to a condition of a
+// GET is 304 or the page (RFC 9110, section 13.1.2), and such a server would send no page any more.
 func (p *poll) isForeign(resp *http.Response) bool {
+	if resp.StatusCode == http.StatusPreconditionFailed {
+		return p.conditional && p.named == nil
+	}
 	etag := resp.Header.Get("ETag")
 	return p.sent != "" && resp.StatusCode == http.StatusNotModified && etag != "" && opaqueTag(etag) != opaqueTag(p.sent)
 }

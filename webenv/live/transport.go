@@ -71,7 +71,7 @@ import (
 // An answer 304 with another ETag than the one that the Transport named is about another copy (RFC
 // 9111, section 4.3.4). The page is then fetched at once without a condition, and the caller gets
 // that answer. If it has the ETag that was named after all, no validator is named until the ETag
-// changes.
+// changes. So it is with an answer 412 to a condition of the Transport, which no GET should get.
 //
 // A Last-Modified less than a second before the Date of the answer is not used. The page may change
 // again in that second, or it may be made anew for each request (RFC 9110, section 8.8.2.2).

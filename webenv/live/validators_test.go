@@ -308,3 +308,35 @@ func TestTransportForeign304Fails(t *testing.T) {
 		require.False(t, got[2].Changed)
 	}
 }
+
+// Some servers answer a condition with 412, which is wrong for a GET. The page is then fetched without one, from
+// then on at once.
+func TestConditionThatFails(t *testing.T) {
+	t.Parallel()
+	for _, validator := range []string{`ETag: "a"`, "Last-Modified: Sat, 01 Jan 2000 00:00:00 GMT"} {
+		page, failed := func() *answer { return &answer{status: 200, header: validator, body: "text"} }, &answer{status: 412, body: "no"}
+		s := &scripted{answers: []*answer{page(), failed, page(), page(), {status: 412}}}
+		var got Poll
+		transport := &Transport{Base: s, OnPoll: func(p Poll) { got = p }}
+		for poll := range 3 {
+			roundTrip(t, transport, get(t, "http://web.test/"), -1)
+			require.NoError(t, got.Err)
+			require.Equal(t, 200, got.Status)
+			require.Equal(t, poll == 0, got.First)
+			require.False(t, got.Changed)
+		}
+		require.True(t, hasAny(failed.sent, conditions...))
+		require.True(t, failed.closed)
+		require.False(t, hasAny(s.answers[2].sent, conditions...) || hasAny(s.answers[3].sent, conditions...))
+		// One to a request without a condition, or with the caller's own, is an error.
+		roundTrip(t, transport, get(t, "http://web.test/"), -1)
+		require.ErrorIs(t, got.Err, ErrStatus)
+		require.Equal(t, 5, s.next)
+	}
+	s := &scripted{answers: []*answer{{status: 412}}}
+	var got Poll
+	r := get(t, "http://web.test/")
+	r.Header.Set("If-None-Match", `"a"`)
+	roundTrip(t, &Transport{Base: s, OnPoll: func(p Poll) { got = p }}, r, -1)
+	require.ErrorIs(t, got.Err, ErrStatus)
+}
