@@ -24,6 +24,8 @@ import (
 //
 // In JSON only values that look like times or identifiers are ever taken for noise ([Copy]). Every
 // change of another value is a change at once. One in a second copy is reported at the next copy.
+// Numbers is only about times in numbers; compare a page byte by byte if its other times and its
+// identifiers are what you are after, such as the hash of a commit.
 //
 // What it cannot see:
 //
