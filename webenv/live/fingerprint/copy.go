@@ -41,7 +41,8 @@ import (
 // block for the path to it, which is its place. Times are numbers of seconds since 1970, or of
 // thousandths, millionths or billionths of them, from September 2020 to September 2039; and texts with a
 // date like 2026-09-30 at the beginning, or with a time of the day like 06:00:00 or, behind a space,
-// 6:00:00. Identifiers have 16 to 128 letters and digits; they are hexadecimal, as UUIDs are, or
+// 6:00:00, that have 72 bytes at most and no signs that times do not have. A short sentence with a time
+// may be such a text. Identifiers have 16 to 128 letters and digits; they are hexadecimal, as UUIDs are, or
 // alternate often between small letters, capitals and digits. All other values, the names, their order
 // and what is nested in what are compared as they are written; spaces around them do not count. Several
 // documents may follow each other.

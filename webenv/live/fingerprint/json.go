@@ -302,7 +302,7 @@ func (r *jsonReader) reset() {
 }
 
 // mayChange reports whether a value may change by itself, and returns the flags of its block then. It
-// is one that looks like a time or like a random name. Prices, counters, words and sentences do not.
+// is one that looks like a time or like a random name. Prices, counters, words and most sentences do not.
 func mayChange(v []byte, quoted bool) (flags uint8, may bool) {
 	switch {
 	case isUnixTime(v):
@@ -343,10 +343,14 @@ func isNamedTime(v []byte) bool {
 	if len(v) > longestTime {
 		return false
 	}
-	for _, c := range v {
+	zone := false // in one like [Europe/Berlin]
+	for i, c := range v {
 		switch {
-		case isDigit(c), isLetter(c), c == ' ', c == '-', c == ':', c == '.', c == ',', c == '+', c == '/', c == '\\', c == '=', c == '_',
-			c == '(', c == ')', c == '[', c == ']':
+		case isDigit(c), isLetter(c), c == ' ', c == '-', c == ':', c == '.', c == ',', c == '+', c == '/', c == '\\', c == '(', c == ')':
+		case c == '[' && i > 0:
+			zone = true
+		case zone && (c == '_' || c == ']'):
+		case c == '=' && i > 0 && v[i-1] == 'm': // as in Go's m=+0.012345
 		default:
 			return false
 		}
