@@ -387,3 +387,22 @@ func TestChangeInSecondCopy(t *testing.T) {
 	require.Equal(t, `"two"`, s.answers[3].sent.Get("If-None-Match"))
 	require.False(t, got.Changed)
 }
+
+// A validator that lied is not named again because the second copy had another one.
+func TestSecondCopyAfterLies(t *testing.T) {
+	t.Parallel()
+	copyOf := func(etag, text string) *answer {
+		return &answer{status: 200, header: "Content-Type: text/html; ETag: " + etag, body: "<p>" + text}
+	}
+	s := &scripted{answers: []*answer{copyOf(`"one"`, "old"), copyOf(`"one"`, "new"), copyOf(`"two"`, "new"), copyOf(`"one"`, "newer")}}
+	var got Poll
+	transport := &Transport{Base: s, OnPoll: func(p Poll) { got = p }}
+	for range 2 {
+		roundTrip(t, transport, get(t, "http://web.test/"), -1)
+	}
+	require.True(t, got.Changed)
+	roundTrip(t, transport, get(t, "http://web.test/").WithContext(Teaching(t.Context())), -1)
+	roundTrip(t, transport, get(t, "http://web.test/"), -1)
+	require.Empty(t, s.answers[3].sent.Get("If-None-Match"))
+	require.True(t, got.Changed)
+}

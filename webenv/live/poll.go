@@ -361,15 +361,15 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 	case !p.Changed && old.hashed:
 		found.copied = old.copied
 	}
+	if p.teaching && byContent { // a 304 to those of the second copy would hide what is new in it
+		found.etag, found.modified, found.from = old.etag, old.modified, old.from
+	}
 	if known {
 		stayed := old.from == found.from && found.same(&old)
 		found.credit = old.credit.after(stayed, byContent && p.Changed && !late || p.foreign)
 		if p.teaching { // seconds after the first copy no validator earns trust
 			found.credit.trust = old.credit.trust
 		}
-	}
-	if p.teaching && byContent { // a 304 to those of the second copy would hide what is new in it
-		found.etag, found.modified, found.from = old.etag, old.modified, old.from
 	}
 	return found, true
 }
