@@ -37,15 +37,18 @@ import (
 // values of attributes count, byte by byte. Tags and comments in a CDATA section are read like
 // others, up to the end of the section.
 //
-// JSON: a value that looks like a time or like an identifier that a machine drew is a block, behind a
-// block for the path to it, which is its place. Times are numbers of seconds since 1970, or of
-// thousandths, millionths or billionths of them, from September 2020 to September 2039; and texts with a
-// date like 2026-09-30 at the beginning, or with a time of the day like 06:00:00 or, behind a space,
-// 6:00:00, that have 72 bytes at most and no signs that times do not have. A short sentence with a time
-// may be such a text. Identifiers have 16 to 128 letters and digits; they are hexadecimal, as UUIDs are, or
-// alternate often between small letters, capitals and digits. All other values, the names, their order
-// and what is nested in what are compared as they are written; spaces around them do not count. Several
-// documents may follow each other.
+// JSON: a value that looks like a time or like an identifier is a block, and its place is the path to
+// it. All else is compared as it is written, except for the spaces between values: other values, the
+// names, their order, and what is nested in what. Several documents may follow each other. These values
+// are blocks:
+//
+//   - numbers of seconds since 1970, or of thousandths, millionths or billionths of them, from
+//     September 2020 to September 2039;
+//   - texts of at most 72 bytes that begin with a date like 2026-09-30, or have a time like 06:00:00 in
+//     them, or 6:00:00 behind a space. Signs that times do not have exclude a text, but a short sentence
+//     with a time may be one;
+//   - names of 16 to 128 letters and digits that are hexadecimal, as UUIDs are, or that alternate often
+//     between small letters, capitals and digits.
 //
 // Other contents: any other type, a body without any tag or text, a body with a NUL among its first
 // 1,024 bytes (an image, UTF-16), and JSON that is cut, broken or nested more than 32 deep are compared
