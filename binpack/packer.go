@@ -18,9 +18,13 @@ import (
 // that must not share a node or a zone, sites bound to a zone or to some nodes, sites whose moves
 // cost more than those of others. No move breaks such a rule.
 //
-// A node without sites is a spare. The packer uses as few nodes as its settings allow. Ids of sites
-// and nodes are valid until the site or node is removed, and are never given out twice. A Packer
-// draws nothing at random: the same calls give the same moves. It is not safe for concurrent use.
+// A node without sites is a spare. The packer uses as few nodes as its settings allow. To spread
+// the sites over all nodes instead, give each node a capacity a little above its fair share of the
+// load, such as 1.1 times, and set it anew with SetCapacity before each Rebalance.
+//
+// Ids of sites and nodes are valid until the site or node is removed, and are never given out
+// twice. A Packer draws nothing at random: the same calls give the same moves. It is not safe for
+// concurrent use.
 //
 // # How it works
 //

@@ -336,6 +336,7 @@ func TestPackerRules(t *testing.T) {
 	apart()
 	_, _, err = p.AddSite(1, SiteConfig{Group: 7, Zones: true})
 	require.ErrorIs(t, err, ErrNoRoom, "there is no fourth zone")
+	require.ErrorContains(t, err, "allowed by {Needs:[] Group:7 Zones:true", "nodes take sites, but not this one")
 	pinned, n, err := p.AddSite(2, SiteConfig{Only: []int{nodes[5]}})
 	require.NoError(t, err)
 	require.Equal(t, nodes[5], n)
@@ -469,4 +470,43 @@ func TestPackerDrainsUnderLimits(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, moves)
 	})
+}
+
+// What the documentation of Packer says of spreading sites over all nodes: with capacities of 1.1
+// times the fair share none has more than that, and few sites move.
+func TestPackerSpreadsOverAllNodes(t *testing.T) {
+	t.Parallel()
+	const sites, nodes = 1000, 8
+	p, ids := newFleet(t, PackerConfig{}, nodes, 1)
+	r := rand.New(rand.NewPCG(1, 2))
+	weights, load := make([]float64, sites), 0.
+	for s := range weights {
+		weights[s] = math.Exp(0.5*r.NormFloat64()) / sites
+		load += weights[s]
+		_, _, err := p.AddSite(weights[s], SiteConfig{}) // whose id is s
+		require.NoError(t, err)
+	}
+	moves := 0
+	for call := range 100 {
+		for _, id := range ids {
+			require.NoError(t, p.SetCapacity(id, 1.1*load/nodes))
+		}
+		if made := rebalance(t, p, RebalanceConfig{}); call > 0 {
+			moves += len(made)
+		}
+		for _, id := range ids {
+			state, err := p.Node(id)
+			require.NoError(t, err)
+			require.LessOrEqual(t, state.Load, state.Capacity)
+		}
+		require.Equal(t, nodes, used(p))
+		load = 0
+		for s := range weights {
+			weights[s] *= math.Exp(0.05 * r.NormFloat64())
+			load += weights[s]
+			require.NoError(t, p.SetWeight(s, weights[s]))
+		}
+	}
+	require.Less(t, moves, sites/50)
+	t.Logf("%d moves", moves)
 }

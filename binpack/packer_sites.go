@@ -15,9 +15,9 @@ import (
 //   - the node that it overloads least.
 //
 // The error is [ErrConfig] for a weight or need out of range, also for a need so large that, in the
-// quantum it requires, some node would have no capacity left, and for rules that make no sense;
-// [ErrUnknown] for an unknown node in Only; [ErrNoRoom] if no node takes sites, or if the
-// site is larger than every node that does. O(log nodes) for a site without rules.
+// quantum it requires, some node would have no capacity left, and for a MoveCost out of range;
+// [ErrUnknown] for an unknown node in Only; [ErrNoRoom] if its rules allow no node that takes
+// sites, or if it is larger than every such node. O(log nodes) for a site without rules.
 func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err error) {
 	p.made()
 	rule, err := p.newRule(cfg)
@@ -36,6 +36,9 @@ func (p *Packer) AddSite(weight float64, cfg SiteConfig) (site, node int, err er
 	}
 	c := candidate{-1, now, rule}
 	n := p.choose(c, -1)
+	if n < 0 && rule != nil {
+		return 0, 0, fmt.Errorf("%w: no node that takes sites is allowed by %+v", ErrNoRoom, cfg)
+	}
 	if n < 0 {
 		return 0, 0, fmt.Errorf("%w: no node takes sites", ErrNoRoom)
 	}
