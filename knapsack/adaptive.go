@@ -108,11 +108,14 @@ func (c AdaptiveConfig) check() error {
 		{"Floor", c.Floor, c.Floor >= 0},
 		{"Start", c.Start, inRange(c.Start)},
 		{"Min", c.Min, inRange(c.Min)},
-		{"Max", c.Max, inRange(c.Max) && c.Max >= c.Min},
+		{"Max", c.Max, inRange(c.Max)},
 	} {
 		if !s.good || math.IsInf(s.value, 1) {
 			return fmt.Errorf("%w: %s is %v", ErrConfig, s.name, s.value)
 		}
+	}
+	if c.Max < c.Min {
+		return fmt.Errorf("%w: Max is %v and Min %v", ErrConfig, c.Max, c.Min)
 	}
 	return nil
 }

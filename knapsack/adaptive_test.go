@@ -64,7 +64,7 @@ func TestAdaptiveExtremes(t *testing.T) {
 		{AdaptiveConfig{Start: math.NaN()}, "Start is NaN"},
 		{AdaptiveConfig{Max: 1e101}, "Max is 1e+101"},
 		{AdaptiveConfig{Max: math.Inf(1)}, "Max is +Inf"},
-		{AdaptiveConfig{Max: 1, Min: 2}, "Max is 1"},
+		{AdaptiveConfig{Max: 1, Min: 2}, "Max is 1 and Min 2"},
 	} {
 		_, err := NewAdaptive(1, c.cfg)
 		require.ErrorIs(t, err, ErrConfig, "%+v", c.cfg)

@@ -13,7 +13,8 @@ import (
 // PlannerConfig holds the settings of Planner.
 type PlannerConfig struct {
 	// Budget is the number of polls per unit of time, or what they cost, 1e-100 to 1e100; default
-	// 1, with one poll as the unit of time.
+	// 1, which is right where the unit of time is one poll. Set it otherwise: it is not measured,
+	// and the frequencies of a wrong one are not optimal. Behind a [Keyed] the unit is a second.
 	Budget float64
 	// Objective is what the frequencies maximise.
 	Objective Objective

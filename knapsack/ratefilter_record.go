@@ -44,7 +44,8 @@ func (f *RateFilter) Record(page int, now float64, changed bool) error {
 // it is, from its oldest entry, even if until is not after the last answer. −Inf as from stands for
 // the last answer. A page of which nothing has been learnt yet learns from everything, also from
 // before it was added and from before the first Next: a new page starts learnt. For a page in
-// flight this is no answer. Observe follows, and learns from what is not known yet.
+// flight this is no answer: call Observe after it, which learns from what is not known yet. In the
+// other order the answer would make the times known, and nothing would be learnt from them.
 //
 // Time: O(times + log n). Until the time scale is known, up to 32 changes a page are kept, in 8
 // bytes each. Report those of a page in order: what is before the latest time reported so far is
