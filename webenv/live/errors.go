@@ -21,9 +21,9 @@ var (
 	// ErrClosedEarly reports that nothing could be compared: the body of a page was closed before
 	// its end, at another place than before, and the headers do not decide.
 	ErrClosedEarly = errors.New("live: body closed before its end")
-	// ErrNotSent reports that the client sent no request for a page, or that End was called before
-	// the body of the answer was closed. It is joined with the error given to End.
-	ErrNotSent = errors.New("live: no request was sent, or its body is still open")
+	// ErrNotSent reports that no GET with the context of Begin went through a Transport, or that End
+	// was called before the body of the answer was closed. It is joined with the error given to End.
+	ErrNotSent = errors.New("live: no GET with the context of Begin went through a Transport, or its body is still open")
 	// ErrCorrupt reports saved state that is truncated, altered, or of another type or version.
 	ErrCorrupt = codec.ErrCorrupt
 )
