@@ -12,7 +12,8 @@ import (
 
 // HTRAAConfig holds the settings of HTRAA.
 type HTRAAConfig struct {
-	// States is N, the resolution of each automaton: 2 to 65534, default 500.
+	// States is N, the resolution of each automaton: 2 to 65534, default 500. With fewer states HTRAA
+	// learns sooner and comes less close to the optimum.
 	States int
 	// Spacing is that of a page's polls; default Even, as in the paper.
 	Spacing Spacing
@@ -26,10 +27,21 @@ func (c HTRAAConfig) check() error {
 }
 
 // HTRAA is the hierarchy of twofold resource allocation automata of Granmo and Oommen 2010. Next
-// gives the page to poll, Observe learns. Take it for fast learning from nothing: like LAKG it
-// comes to the amounts at which all pages are equally likely to have changed when polled, but in
-// a number of polls that grows with the logarithm of the number of pages. It is less exact where
-// pages of very different rates are neighbours, as no side of a node gets less than 1/(N+1).
+// gives the page to poll, Observe learns. Take it to compare with the literature. Like LAKG it comes
+// to the amounts at which all pages are equally likely to have changed when polled. How soon it
+// does depends on the order of the pages.
+//
+// # Order of the pages
+//
+// Where neighbours change alike, as in the paper, whose pages are numbered by their rates, it learns
+// in a number of polls that grows with the logarithm of the number of pages. A page that changes
+// far more often than its neighbours is learnt slowly, as the nodes above it have to go to their
+// ends, and less exactly, as no side of a node gets less than 1/(N+1).
+//
+// Of 40,000 polls at random of 500 pages with the probabilities 0.3/k^1.5, 41 % find a change where
+// the pages are numbered by rate, and 13 % where they are numbered at random. With 50 states it is
+// 44 and 34 %. LAKG finds 32 % in any order, and 43 % if it begins at the least amount. So number
+// pages by what is known of their rates, or take few states.
 //
 // # Cost
 //
