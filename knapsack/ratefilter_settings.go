@@ -9,8 +9,9 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/pick"
 )
 
-// SetWeight sets how much a page counts in the objective; 1 to begin with. A page of
-// weight 0 is polled only as often as the guarantee demands. O(log n); the first call takes O(n).
+// SetWeight sets how much a page counts in the objective; 1 to begin with. A page of weight 0 is
+// polled only as often as the guarantee demands. It returns ErrConfig for a weight that is negative
+// or not finite. O(log n); the first call takes O(n).
 func (f *RateFilter) SetWeight(page int, weight float64) error {
 	slot, err := f.slot(page)
 	if err != nil {
