@@ -34,7 +34,7 @@
 // With sites of unequal size it stalls, even with exact durations. A large site takes longer than
 // the average of any arm and never settles. A small site takes less than the average even in its
 // slowest arm and never leaves. If the logarithms of the sizes have a standard deviation of 0.3,
-// 0.5 or 1, it stalls at about 84, 66 or 46 % of the sites placed with four arms, and at 82, 60 or
+// 0.5 or 1, it stalls at about 83, 67 or 45 % of the sites placed with four arms, and at 81, 61 or
 // 35 % with eight, whatever its settings. The papers say that web sites differ in size (Chen, Wang
 // and Olsen 2006, section 3.1), but none of their figures uses such sites.
 //
