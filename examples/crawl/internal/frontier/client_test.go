@@ -57,6 +57,7 @@ type peer struct {
 	// See brokenLog.
 	stored chan int
 	replay chan func()
+	record chan func()
 }
 
 // newPeer starts a server, with settings if that is not nil.
@@ -77,7 +78,7 @@ func (p *peer) start(t testing.TB) {
 	require.NoError(t, err)
 	log, err := e.Own(ctx, 0)
 	require.NoError(t, err)
-	p.log = brokenLog{log, make(chan struct{}), p.stored, p.replay}
+	p.log = brokenLog{log, make(chan struct{}), p.stored, p.replay, p.record}
 	p.cfg.State, p.cfg.Log = book.New(knapsack.Detections), p.log
 	require.NoError(t, frontier.Restore(ctx, p.cfg.State, log))
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -56,7 +56,7 @@ func (s *Server) give(stream grpc.ServerStreamingServer[pb.URLInfo], ask *book.A
 			more = len(gifts) == stride
 			return events, err
 		})
-		if err = failed; err == nil && p != nothing {
+		if err = failed; err == nil {
 			last = p
 		}
 	}

@@ -46,6 +46,7 @@ type journal struct {
 	state   *book.State
 	now     float64
 	packs   []*pack // to be logged, oldest first
+	newest  *pack   // the one begun last
 	closing bool
 	err     error // the log failed: the state is ahead of it for good
 
@@ -69,7 +70,7 @@ func (p *pack) Wait() error {
 	return p.err
 }
 
-// nothing is the pack of a call that changed nothing.
+// nothing is a pack that has nothing to wait for.
 var nothing = func() *pack {
 	p := &pack{done: make(chan struct{})}
 	close(p.done)
@@ -77,7 +78,7 @@ var nothing = func() *pack {
 }()
 
 func newJournal(s *book.State, log Log, c clock.Clock) *journal {
-	j := &journal{log: log, clock: c, state: s, now: s.Latest, lastSnapshot: lastSnapshot}
+	j := &journal{log: log, clock: c, state: s, now: s.Latest, newest: nothing, lastSnapshot: lastSnapshot}
 	j.more.L, j.room.L = &j.mu, &j.mu
 	return j
 }
@@ -88,7 +89,8 @@ func (j *journal) time() float64 {
 	return j.now
 }
 
-// Do calls a function with the state and the time, and returns the pack that its events are in.
+// Do calls a function with the state and the time, and returns the pack that its events are in. If there are none
+// it is that of the latest change, which the function may have seen.
 func (j *journal) Do(do func(s *book.State, now float64) ([]book.Event, error)) (*pack, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -107,7 +109,7 @@ func (j *journal) Do(do func(s *book.State, now float64) ([]book.Event, error)) 
 		return nil, err
 	}
 	if len(events) == 0 {
-		return nothing, nil
+		return j.newest, nil
 	}
 	return j.pack(events), nil
 }
@@ -153,7 +155,7 @@ func (j *journal) pack(events []book.Event) *pack {
 	}
 	if p == nil || p.bytes+size > packBytes {
 		p = &pack{done: make(chan struct{})}
-		j.packs = append(j.packs, p)
+		j.packs, j.newest = append(j.packs, p), p
 		j.more.Signal()
 	}
 	p.events = append(p.events, events...)

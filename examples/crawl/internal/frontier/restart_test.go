@@ -93,6 +93,7 @@ type brokenLog struct {
 	broken chan struct{}
 	stored chan int    // sizes of the snapshots that were stored; nil if nobody wants to know
 	replay chan func() // is called before a snapshot is made from the log
+	record chan func() // is called before a record is appended
 }
 
 func (b brokenLog) Replay(ctx context.Context, at engine.Mark, load, apply func([]byte) error) error {
@@ -107,6 +108,11 @@ func (b brokenLog) Replay(ctx context.Context, at engine.Mark, load, apply func(
 var errBroken = errors.New("the disk is gone")
 
 func (b brokenLog) Append(ctx context.Context, record []byte) error {
+	select {
+	case do := <-b.record:
+		do()
+	default:
+	}
 	select {
 	case <-b.broken:
 		return errBroken
@@ -207,4 +213,44 @@ func TestStopsWithoutLog(t *testing.T) {
 		require.True(t, active.State)
 		require.EqualValues(t, 1, p.stats(t, "", "q").Size)
 	}
+}
+
+// A discovered URL that is known only by a change that is not in the log yet is not acknowledged before that
+// change is: with it it may be lost.
+func TestKnownButNotLogged(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, nil)
+	p.record = make(chan func(), 1)
+	p.restart(t)
+	writing, ok := make(chan struct{}), make(chan bool, 2)
+	p.record <- func() {
+		close(writing)
+		select {
+		case first := <-ok:
+			ok <- first
+		case <-time.After(200 * time.Millisecond): // enough for an answer that does not wait
+		}
+		p.breakLog()
+	}
+	put := func() {
+		stream, err := p.PutURLs(context.Background())
+		if err == nil {
+			err = stream.Send(discovered(info("", "q", "u")))
+		}
+		if err != nil {
+			ok <- false
+			return
+		}
+		ack, err := stream.Recv() // the server ends as its log fails
+		ok <- err == nil && ack.Status == pb.AckMessage_OK
+	}
+	go put()
+	<-writing
+	put()
+	for range 2 {
+		require.False(t, <-ok)
+	}
+	_ = p.halt()
+	p.start(t)
+	require.Zero(t, p.stats(t, "", "q").Size)
 }
