@@ -100,15 +100,16 @@ type Config struct {
 
 // An Engine is a connection to a server, which may be within the process.
 type Engine struct {
-	cfg    Config
-	lock   *flock.Flock   // of an embedded server
-	server *server.Server // nil if it is elsewhere
-	store  storeLog       // of the embedded one
-	conn   *nats.Conn
-	js     jetstream.JetStream
-	stream jetstream.Stream
-	shards int
-	blobs  jetstream.ObjectStore
+	cfg     Config
+	lock    *flock.Flock   // of an embedded server
+	server  *server.Server // nil if it is elsewhere
+	store   storeLog       // of the embedded one
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	stream  jetstream.Stream
+	shards  int
+	blobs   jetstream.ObjectStore
+	objects jetstream.Stream // that blobs is made of
 
 	settled time.Duration // after which what was written is synced
 
@@ -197,8 +198,11 @@ func (e *Engine) open(ctx context.Context) error {
 	if most := e.conn.MaxPayload(); most < leastPayload {
 		return fmt.Errorf("%w: the servers take messages of %d bytes: want %d at least, see max_payload of their configuration", ErrTooLarge, most, leastPayload)
 	}
-	if err := e.create(ctx); err != nil || e.server != nil {
+	if err := e.create(ctx); err != nil {
 		return err
+	}
+	if e.clean(ctx); e.server != nil {
+		return nil
 	}
 	if err := e.createBoard(ctx); err != nil {
 		return err
@@ -336,6 +340,9 @@ func (e *Engine) create(ctx context.Context) error {
 		e.blobs, err = e.js.ObjectStore(ctx, snapBucket)
 		if errors.Is(err, jetstream.ErrBucketNotFound) {
 			e.blobs, err = e.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: snapBucket, Replicas: e.cfg.Replicas})
+		}
+		if err == nil {
+			e.objects, err = e.js.Stream(ctx, objectsName)
 		}
 		return err
 	})

@@ -94,3 +94,23 @@ func (e *Engine) Blobs(ctx context.Context) (int, error) {
 	}
 	return len(all), err
 }
+
+// Objects returns how many messages the snapshots are stored in.
+func (e *Engine) Objects(ctx context.Context) (int, error) {
+	info, err := e.objects.Info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return int(info.State.Msgs), nil
+}
+
+// Litter leaves a part of a snapshot, as a process does that is killed, and what the client does of one that is
+// deleted.
+func (e *Engine) Litter(ctx context.Context) error {
+	_, err := e.js.Publish(ctx, partsOfBlob+"killed", []byte("part"))
+	_, failed := e.blobs.PutBytes(ctx, "0-1-deleted", []byte("blob"))
+	return errors.Join(err, failed, e.blobs.Delete(ctx, "0-1-deleted"))
+}
+
+// Tidy deletes what is left of snapshots, of parts those that are as old as a time.
+func (e *Engine) Tidy(ctx context.Context, old time.Duration) error { return e.tidy(ctx, old) }

@@ -113,9 +113,7 @@ func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
 	var err error
 	for _, old := range before.all() {
 		if !next.names(old) {
-			if failed := s.e.blobs.Delete(ctx, old.Name); !errors.Is(failed, jetstream.ErrObjectNotFound) {
-				err = errors.Join(err, failed)
-			}
+			err = errors.Join(err, s.e.drop(ctx, old.Name))
 		}
 	}
 	// The last record stays: an empty log would have sequence 0.
@@ -494,7 +492,7 @@ func (s *Shard) sweep(ctx context.Context, read pointer) {
 		}
 		switch over := slices.Contains(s.snapshot.Over, b.Name); {
 		case slices.Contains(read.Over, b.Name), b.Seq < s.own && !over:
-			_ = s.e.blobs.Delete(ctx, b.Name)
+			_ = s.e.drop(ctx, b.Name)
 		case !over && s.Sure(): // so it is no later owner's
 			s.e.cfg.Log.Warn("records of the log are lost, as by a loss of power; an older state is used than was there",
 				"shard", s.number, "snapshot", b.Name)
