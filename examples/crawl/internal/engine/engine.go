@@ -281,7 +281,10 @@ func (e *Engine) embed() error {
 }
 
 // space reports whether there is room for more.
-func (e *Engine) space() error {
+func (e *Engine) space() error { return e.spaceFor(0) }
+
+// spaceFor reports whether there is room for so many bytes, and more.
+func (e *Engine) spaceFor(bytes int) error {
 	if e.server == nil && e.lock == nil {
 		return nil
 	}
@@ -293,8 +296,8 @@ func (e *Engine) space() error {
 		return fmt.Errorf("%w: %s is gone", ErrStorage, e.cfg.Dir)
 	case err != nil:
 		return fmt.Errorf("%w in %s: %w", ErrStorage, e.cfg.Dir, err)
-	case free < Reserve:
-		return fmt.Errorf("%w: %d MiB free where %s is, and %d are to stay free", ErrStorage, free>>20, e.cfg.Dir, Reserve>>20)
+	case free < Reserve+uint64(bytes):
+		return fmt.Errorf("%w: %d MiB free where %s is, and %d are to stay free beside %d to be written", ErrStorage, free>>20, e.cfg.Dir, Reserve>>20, bytes>>20)
 	}
 	return nil
 }

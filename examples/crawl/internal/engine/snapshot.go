@@ -95,7 +95,7 @@ func (s *Shard) Mark() Mark {
 // Snapshot stores the state as it was at a mark. Records may be appended while it does. The log up
 // to the newest snapshot that is surely synced is purged, and two to four snapshots are kept.
 func (s *Shard) Snapshot(ctx context.Context, at Mark, state []byte) error {
-	if err := s.e.space(); err != nil {
+	if err := s.e.spaceFor(len(state)); err != nil {
 		return err
 	}
 	b := s.name(at, state)

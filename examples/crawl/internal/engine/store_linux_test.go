@@ -40,6 +40,24 @@ func TestFailingFile(t *testing.T) {
 	require.NoError(t, s.Append(t.Context(), []byte("three")))
 }
 
+// A snapshot that is larger than what is left of the disk is not begun, and the log goes on.
+func TestSnapshotHasNoRoom(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=96m"); err != nil {
+		t.Skipf("no disk of its own: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	e, err := Open(t.Context(), Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer e.Close()
+	s, err := e.Own(t.Context(), 0)
+	require.NoError(t, err)
+	require.NoError(t, s.Append(t.Context(), []byte("one")))
+	require.ErrorIs(t, s.Snapshot(t.Context(), s.Mark(), make([]byte, 40<<20)), ErrStorage)
+	require.NoError(t, s.Append(t.Context(), []byte("two")))
+	require.NoError(t, s.Snapshot(t.Context(), s.Mark(), make([]byte, 8<<20)))
+}
+
 // spoil has each block of the log in a folder that this process has open opened for reading only.
 func spoil(t *testing.T, dir string) {
 	t.Helper()
