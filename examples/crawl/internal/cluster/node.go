@@ -257,7 +257,7 @@ func (n *Node) settle(ctx context.Context, members map[string]About) {
 		case has && home != n.cfg.Name:
 			if _, there := members[home]; there {
 				n.begin(shard, func() error {
-					n.cfg.Close(ctx, shard)
+					n.cfg.Close(context.WithoutCancel(ctx), shard) // a node that stops gives it up, too
 					return nil
 				})
 			}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"
@@ -62,4 +63,28 @@ func TestPages(t *testing.T) {
 	require.Equal(t, 8, pages, "a shard counts once")
 	_, known = joined(t, 1)("one").Pages()
 	require.True(t, known)
+}
+
+// A shard that is being handed over when a node is to stop is free at once, and not only when the node is gone.
+func TestHandsOverAtTheEnd(t *testing.T) {
+	t.Parallel()
+	join := joined(t, 1)
+	one, two := join("one"), join("two")
+	shard, err := one.cfg.Engine.Own(t.Context(), 0)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	one.cfg.Has = func(int) bool { return true }
+	one.cfg.Close = func(ctx context.Context, _ int) {
+		stop()
+		shard.Release(ctx)
+	}
+	require.NoError(t, one.board.Put(t.Context(), "plan", []byte(`{"homes":["two"]}`)))
+	require.Eventually(t, func() bool {
+		p, _ := one.current()
+		return len(p.Homes) == 1 && len(one.members()) == 2
+	}, time.Minute, time.Millisecond)
+	one.settle(ctx, one.members())
+	one.wait.Wait()
+	_, err = two.cfg.Engine.Own(t.Context(), 0)
+	require.NoError(t, err)
 }
