@@ -369,6 +369,24 @@ func TestAnswerIsLost(t *testing.T) {
 	appendAll(t, s, "a")
 }
 
+// A node that leaves is gone at once, also if it is just about to say something.
+func TestLeavesAtOnce(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	one := node(t, url, "one", engine.DefaultLease)
+	for k := range 40 {
+		name := fmt.Sprint("node", k)
+		e, err := engine.Open(t.Context(), engine.Config{Access: engine.Access{URL: url}, Name: name})
+		require.NoError(t, err)
+		e.Session().Say("something")
+		time.Sleep(time.Duration(k) * 20 * time.Microsecond)
+		e.Close()
+		n, err := one.Board().Read(t.Context(), "node."+name)
+		require.NoError(t, err)
+		require.Empty(t, n.Value, name)
+	}
+}
+
 // A shard whose release did not get through can be given up later, by its owner and by nobody else.
 func TestDisown(t *testing.T) {
 	t.Parallel()

@@ -252,16 +252,24 @@ func (s *Session) renew(ctx context.Context) {
 // this node knows. It may be this node's own: the answer to a renewal may be lost, as when the engine
 // elects.
 func (s *Session) again(ctx context.Context) (revision uint64, err error) {
-	key := nodeKey + s.e.cfg.Name
-	now, err := s.e.board.Read(ctx, key)
+	now, err := s.latest(ctx)
 	if err != nil {
 		return 0, err // which the next attempt will know
 	}
+	return s.e.board.say(ctx, nodeKey+s.e.cfg.Name, s.presence(), now.Revision)
+}
+
+// latest returns the entry that the board has of the session; [ErrFenced] if it has none.
+func (s *Session) latest(ctx context.Context) (Note, error) {
+	now, err := s.e.board.Read(ctx, nodeKey+s.e.cfg.Name)
+	if err != nil {
+		return now, err
+	}
 	var p presence
 	if json.Unmarshal(now.Value, &p) != nil || p.ID != s.id {
-		return 0, ErrFenced
+		return now, ErrFenced
 	}
-	return s.e.board.say(ctx, key, s.presence(), now.Revision)
+	return now, nil
 }
 
 // bury declares nodes dead. After a break of one's own it waits for the others to be heard again.
@@ -320,7 +328,14 @@ func (s *Session) leave() {
 	s.mu.Unlock()
 	short, cancel := context.WithTimeout(context.Background(), attempt)
 	defer cancel()
-	_, _ = s.e.board.say(short, nodeKey+s.e.cfg.Name, nil, revision) // or it falls silent
+	key := nodeKey + s.e.cfg.Name
+	_, err := s.e.board.say(short, key, nil, revision) // if it fails the session falls silent
+	if !errors.Is(err, ErrFenced) {
+		return
+	}
+	if now, err := s.latest(short); err == nil { // a renewal was under way when it was stopped
+		_, _ = s.e.board.say(short, key, nil, now.Revision)
+	}
 }
 
 // Members returns the nodes that are there and said something of themselves, by what has arrived of
