@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,4 +86,29 @@ func TestDamagedLog(t *testing.T) {
 	records, log = opened() // it is whole again
 	require.Equal(t, []string{"one", "two"}, records)
 	require.NotContains(t, log, "damaged")
+}
+
+// What was lost is not asked for where the answer would have too many deleted records in it to come in time.
+func TestManyAreDeleted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	messages := messages(filepath.Join(dir, "nats"), "CRAWL")
+	e := open(t, engine.Config{Dir: dir})
+	s := own(t, e)
+	fill(t, s, "a", "b") // the second pointer deletes the first
+	appendAll(t, s, "three")
+	e.Close()
+	require.NoError(t, os.Remove(filepath.Join(messages, "index.db")))
+	data, err := os.ReadFile(filepath.Join(messages, "1.blk"))
+	require.NoError(t, err)
+	data[bytes.Index(data, []byte("three"))] ^= 1
+	require.NoError(t, os.WriteFile(filepath.Join(messages, "1.blk"), data, 0o600))
+	var out bytes.Buffer
+	e = open(t, engine.Config{Dir: dir, Log: slog.New(slog.NewTextHandler(&out, nil))})
+	told := func() int { return strings.Count(out.String(), "the end of the log was damaged") }
+	require.Equal(t, 1, told())
+	require.NoError(t, e.TellLoss(t.Context(), 0))
+	require.Equal(t, 1, told())
+	require.NoError(t, e.TellLoss(t.Context(), 100))
+	require.Equal(t, 2, told())
 }

@@ -114,3 +114,6 @@ func (e *Engine) Litter(ctx context.Context) error {
 
 // Tidy deletes what is left of snapshots, of parts those that are as old as a time.
 func (e *Engine) Tidy(ctx context.Context, old time.Duration) error { return e.tidy(ctx, old) }
+
+// TellLoss says again what a server lost, if no more records than most are deleted.
+func (e *Engine) TellLoss(ctx context.Context, most int) error { return e.tellLoss(ctx, most) }
