@@ -14,7 +14,7 @@ import (
 // all. Each is a line: "+" or "-", as it allows or forbids, and the rule as [comparableRule] returns it. So a
 // page is compared with little text, and that is not parsed at each poll.
 func distil(text, agent string) string {
-	d := distilled{agent: agent}
+	d := distilled{section: section{agent: agent}}
 	grobotstxt.Parse(capitals(text), &d)
 	if d.named {
 		return strings.Clone(d.own.String()) // without the room for more
@@ -22,31 +22,38 @@ func distil(text, agent string) string {
 	return strings.Clone(d.all.String())
 }
 
-// distilled takes the rules out of a robots.txt as it is parsed, by the rules of [grobotstxt.RobotsMatcher].
-type distilled struct {
-	agent           string
-	own, all        strings.Builder
-	named           bool // there is a group for the agent
-	forOwn, forAll  bool // the group that is being read
-	rulesOfTheGroup bool // it has had rules, so that the next User-agent begins another
+// A section follows whom the lines of a robots.txt are for as it is parsed, by the rules of
+// [grobotstxt.RobotsMatcher].
+type section struct {
+	agent          string
+	named          bool // there is a group for the agent
+	forOwn, forAll bool // the group that is being read
+	ends           bool // the next User-agent begins another
 }
 
-func (d *distilled) HandleRobotsStart()                      {}
-func (d *distilled) HandleRobotsEnd()                        {}
-func (d *distilled) HandleSitemap(int, string)               {}
-func (d *distilled) HandleUnknownAction(int, string, string) {}
-
-func (d *distilled) HandleUserAgent(_ int, value string) {
-	if d.rulesOfTheGroup {
-		d.forOwn, d.forAll, d.rulesOfTheGroup = false, false, false
+func (s *section) HandleUserAgent(_ int, value string) {
+	if s.ends {
+		s.forOwn, s.forAll, s.ends = false, false, false
 	}
 	switch token := value[:len(value)-len(strings.TrimLeftFunc(value, isToken))]; {
 	case value == "*", strings.HasPrefix(value, "*") && unicode.IsSpace(rune(value[1])):
-		d.forAll = true
-	case strings.EqualFold(token, d.agent):
-		d.forOwn, d.named = true, true
+		s.forAll = true
+	case strings.EqualFold(token, s.agent):
+		s.forOwn, s.named = true, true
 	}
 }
+
+func (*section) HandleRobotsStart()        {}
+func (*section) HandleRobotsEnd()          {}
+func (*section) HandleSitemap(int, string) {}
+
+// distilled takes the rules out of a robots.txt as it is parsed.
+type distilled struct {
+	section
+	own, all strings.Builder
+}
+
+func (d *distilled) HandleUnknownAction(int, string, string) {}
 
 // isToken reports whether a character may be in the name of an agent, as the library has it.
 func isToken(c rune) bool {
@@ -66,7 +73,7 @@ func (d *distilled) add(sign byte, rule string) {
 	if !d.forOwn && !d.forAll {
 		return
 	}
-	d.rulesOfTheGroup = true
+	d.ends = true
 	to := &d.own
 	if !d.forOwn {
 		to = &d.all

@@ -250,7 +250,7 @@ func (r *robots) refuses(found rules, page string) error {
 // crawlDelay returns the Crawl-delay of a robots.txt for an agent: the longest of its own groups, else of
 // those for all. It is no part of RFC 9309, so the library leaves it to us.
 func crawlDelay(text, agent string) time.Duration {
-	d := delays{agent: agent, own: -1, all: -1}
+	d := delays{section: section{agent: agent}, own: -1, all: -1}
 	grobotstxt.Parse(text, &d)
 	seconds := max(d.all, 0)
 	if d.named {
@@ -259,38 +259,21 @@ func crawlDelay(text, agent string) time.Duration {
 	return time.Duration(min(seconds, 1e6) * float64(time.Second))
 }
 
-// delays picks the Crawl-delays out of a robots.txt as it is parsed.
+// delays picks the Crawl-delays out of a robots.txt as it is parsed. They end a group's names, like rules.
 type delays struct {
-	agent           string
-	own, all        float64 // seconds, −1 if none
-	named           bool    // there is a group for the agent
-	forOwn, forAll  bool    // the group that is being read
-	rulesOfTheGroup bool    // it has had rules, so that the next User-agent begins another
+	section
+	own, all float64 // seconds, −1 if none
 }
 
-func (d *delays) HandleRobotsStart()         {}
-func (d *delays) HandleRobotsEnd()           {}
-func (d *delays) HandleAllow(int, string)    { d.rulesOfTheGroup = true }
-func (d *delays) HandleDisallow(int, string) { d.rulesOfTheGroup = true }
-func (d *delays) HandleSitemap(int, string)  {}
-
-func (d *delays) HandleUserAgent(_ int, value string) {
-	if d.rulesOfTheGroup {
-		d.forOwn, d.forAll, d.rulesOfTheGroup = false, false, false
-	}
-	if strings.HasPrefix(value, "*") {
-		d.forAll = true
-	} else if strings.EqualFold(productToken(value), d.agent) {
-		d.forOwn, d.named = true, true
-	}
-}
+func (d *delays) HandleAllow(int, string)    { d.ends = true }
+func (d *delays) HandleDisallow(int, string) { d.ends = true }
 
 func (d *delays) HandleUnknownAction(_ int, action, value string) {
 	seconds, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 	if !strings.EqualFold(action, "crawl-delay") || err != nil || !(seconds >= 0) {
 		return
 	}
-	d.rulesOfTheGroup = true
+	d.ends = true
 	if d.forOwn {
 		d.own = max(d.own, seconds)
 	}

@@ -25,6 +25,7 @@ func TestCrawlDelay(t *testing.T) {
 		"User-agent: *\nCrawl-delay: 5\nUser-agent: my-bot\nUser-agent: other\ncrawl-delay: 7": 7 * time.Second,
 		"User-agent: other\nCrawl-delay: 9\n":                                                  0,
 		"User-agent: my-bot/2.0 (x)\nCrawl-delay: 3":                                           3 * time.Second,
+		"User-agent: *\nDisallow:\n\nUser-agent: my-bot, other\nCrawl-delay: 6":                6 * time.Second,
 		"User-agent: *\nCrawl-delay: minus\nCrawl-delay: -4":                                   0,
 		"User-agent: my-bot\nDisallow: /a\nUser-agent: other\nDisallow: /\nCrawl-delay: 8":     0,
 		// Of several the longest counts.
