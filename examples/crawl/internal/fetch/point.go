@@ -90,11 +90,12 @@ func toProxy(ctx context.Context, network, address string) (net.Conn, error) {
 }
 
 // notPublic are networks that netip does not name, by RFC 6890 and what it was updated by, and those of a site by RFC
-// 3879; the last three have addresses of IPv4 within.
+// 3879; the last five have addresses of IPv4 within.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("fec0::/10"),
 	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
+	netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("::/96"),
 }
 
 // public is a Control of a dialer, which is asked once a name is resolved.
