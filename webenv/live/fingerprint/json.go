@@ -337,8 +337,8 @@ func isUnixTime(v []byte) bool {
 // Wed Sep 30 2026 06:00:00 GMT+1000 (Australian Eastern Standard Time).
 const longestTime = 72
 
-// isNamedTime reports whether a text may be a time. It begins with a date like 2026-09-30, or it has a
-// time of the day with seconds; and it has nothing that the times of common languages do not have.
+// isNamedTime reports whether a text may be a time. It begins with a date like 2026-09-30 or with
+// 20260930T060000, or it has a time of the day with seconds; and it has nothing that the times of common languages do not have.
 func isNamedTime(v []byte) bool {
 	if len(v) > longestTime {
 		return false
@@ -355,8 +355,11 @@ func isNamedTime(v []byte) bool {
 			return false
 		}
 	}
-	const date, time, short = "0000-00-00", "00:00:00", " 0:00:00"
+	const date, basic, time, short = "0000-00-00", "00000000T000000", "00:00:00", " 0:00:00"
 	if n := len(date); like(v, date) && (len(v) == n || v[n]|0x20 == 't' || v[n] == ' ') {
+		return true
+	}
+	if like(v, basic) {
 		return true
 	}
 	for i := range v {
