@@ -279,7 +279,7 @@ func TestNoList(t *testing.T) {
 	dir := t.TempDir()
 	list, state := filepath.Join(dir, "list"), filepath.Join(dir, "state")
 	require.NoError(t, os.WriteFile(list, []byte("http://a.test/\n"), 0o600))
-	for _, args := range [][]string{{"-urls", list + "1"}, {"-urls", list, "-rules", list + "1"}} {
+	for _, args := range [][]string{{"-urls", list + "1"}, {"-urls", list, "-rules", list + "1"}, {"-urls", list, "-opml", list + "1"}} {
 		require.ErrorIs(t, run(append(args, "-user-agent", demoAgent, "-state", state), io.Discard, io.Discard), os.ErrNotExist)
 		require.NoDirExists(t, state)
 	}

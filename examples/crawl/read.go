@@ -67,10 +67,10 @@ func (s *settings) files() (r reading, err error) {
 	}
 	if s.opml != "" {
 		body, err := os.ReadFile(s.opml)
-		if err == nil {
-			r.add(input.OPML(body, s.opml))
+		if err != nil {
+			return r, err
 		}
-		r.failed = errors.Join(r.failed, err)
+		r.add(input.OPML(body, s.opml))
 	}
 	return r, nil
 }

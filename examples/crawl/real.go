@@ -30,7 +30,7 @@ const storagePause = 5 * time.Second
 // crawl crawls the user's pages. While the state cannot be written it polls nothing: what is not
 // logged is not learnt, and is found again.
 func (s *settings) crawl() error {
-	for _, name := range slices.Concat(s.urls, list{s.rules}) { // before there is a state, which keeps its objective
+	for _, name := range slices.Concat(s.urls, list{s.opml, s.rules}) { // before there is a state, which keeps its objective
 		if _, err := os.Stat(name); name != "" && err != nil {
 			return err
 		}
