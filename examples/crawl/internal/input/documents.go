@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 )
@@ -72,7 +71,7 @@ func (p *pages) told(document string, err error) ([]Entry, error) {
 // error says so, and the entries are those of the others and of what was read. Found is told of those of each
 // sitemap as it is read.
 func Sitemap(get Get, url string, found func([]Entry)) (entries []Entry, err error) {
-	queue := []string{url}
+	queue, queued := []string{url}, map[string]bool{url: true}
 	failed, left := 0, false
 	for n := 0; n < len(queue); n++ {
 		more, next, bad := sitemap(get, queue[n])
@@ -85,9 +84,10 @@ func Sitemap(get Get, url string, found func([]Entry)) (entries []Entry, err err
 		entries = append(entries, more...)
 		for _, m := range next {
 			switch {
-			case slices.Contains(queue, m):
+			case queued[m]:
 			case len(queue) < maxSitemaps:
 				queue = append(queue, m)
+				queued[m] = true
 			default:
 				left = true
 			}
