@@ -44,7 +44,7 @@ func (e *Engine) Own(ctx context.Context, shard int) (*Shard, error) {
 	}
 	s := &Shard{e: e, number: shard, owner: owner}
 	if err := s.takeOver(ctx); err != nil {
-		s.Release(ctx)
+		s.Release(context.WithoutCancel(ctx)) // a node that stops gives it up, too
 		return nil, err
 	}
 	return s, nil
