@@ -1,6 +1,7 @@
 package book
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/recrawl/recrawl/knapsack"
 )
+
+var learnsRuns = flag.Uint64("learns", 2, "webs of TestLearns; 4 for the table of RESULTS.md")
 
 // A web has pages that change at rates of their own, and a client that polls them.
 type web struct {
@@ -171,7 +174,7 @@ func interval(pages int) func(page int, now float64, changed bool) float64 {
 // more than by its own dates.
 func TestLearns(t *testing.T) {
 	t.Parallel()
-	pages, cycles, seeds, part := 600, 40, uint64(2), 0.95
+	pages, cycles, seeds, part := 600, 40, *learnsRuns, 0.95
 	if testing.Short() {
 		pages, cycles, seeds, part = 200, 20, 1, 0.9 // one run of few pages scatters by some per cent
 	}
