@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/mail"
 	"net/url"
 	"strings"
 	"time"
@@ -23,16 +24,30 @@ const (
 // A Get returns the body of a document, one byte more than MaxDocument at most.
 type Get func(url string) ([]byte, error)
 
-// times are the formats of dates in sitemaps and feeds. Many sitemaps leave out the zone, which is taken for UTC.
-var times = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST"}
+// times are the formats of dates in sitemaps and in Atom. Many sitemaps leave out the zone, which is taken for UTC, or
+// the colon in it.
+var times = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05Z0700"}
+
+// zones are the hours from UTC of the zones that RFC 822 knows by name. Go takes each for UTC, and a change that
+// seems to be older than the latest poll counts for nothing.
+var zones = map[string]int{"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
 
 func date(text string) time.Time {
+	text = strings.TrimSpace(text)
 	for _, layout := range times {
-		if t, err := time.Parse(layout, strings.TrimSpace(text)); err == nil {
+		if t, err := time.Parse(layout, text); err == nil {
 			return t
 		}
 	}
-	return time.Time{}
+	t, err := mail.ParseDate(text) // as in RSS
+	if err != nil {
+		return time.Time{}
+	}
+	if name, offset := t.Zone(); offset == 0 {
+		hours := zones[name]
+		t = t.Add(time.Duration(-hours) * time.Hour).In(time.FixedZone(name, hours*60*60))
+	}
+	return t
 }
 
 // pages are those that a document names.

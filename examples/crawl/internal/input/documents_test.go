@@ -158,7 +158,14 @@ func TestDate(t *testing.T) {
 		"2025-05-06T07:08":       time.Date(2025, 5, 6, 7, 8, 0, 0, time.UTC),
 		"2025-05-06 07:08":       time.Date(2025, 5, 6, 7, 8, 0, 0, time.UTC),
 		"2025":                   time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),
-		"yesterday":              {},
+
+		"2025-05-06T09:08:09+0200":         time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"Tue, 06 May 2025 07:08:09 GMT":    time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"Tue, 6 May 2025 09:08:09 +0200":   time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		" Tue, 06 May 2025 07:08:09 EST\n": time.Date(2025, 5, 6, 12, 8, 9, 0, time.UTC),
+		"Tue, 06 May 2025 07:08:09 PDT":    time.Date(2025, 5, 6, 14, 8, 9, 0, time.UTC),
+		"6 May 25 07:08 UT":                time.Date(2025, 5, 6, 7, 8, 0, 0, time.UTC),
+		"yesterday":                        {},
 	} {
 		require.True(t, want.Equal(date(text)), text)
 	}
