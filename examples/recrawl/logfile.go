@@ -66,11 +66,13 @@ func readLog(r io.Reader, file string) (*crawlLog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", file, above+1, err)
 	}
-	rows := csv.NewReader(text)
+	limited := &rowReader{Reader: text}
+	rows := csv.NewReader(limited)
 	rows.Comma, rows.ReuseRecord, rows.TrimLeadingSpace = separator, true, separator != '\t'
 	rows.FieldsPerRecord = columns.count
 	b := logBuilder{columns: columns, pages: map[string]int{}}
-	for {
+	for before := above + 1; ; {
+		limited.left = maxRow
 		record, err := rows.Read()
 		if err == io.EOF {
 			break
@@ -84,7 +86,9 @@ func readLog(r io.Reader, file string) (*crawlLog, error) {
 		} else if err == nil {
 			start, _ := rows.FieldPos(0)
 			line += start
-			err = b.add(record, line)
+			before, err = line, b.add(record, line)
+		} else if err == errRow {
+			line = before
 		} else { // of the file, after any of its lines
 			return nil, fmt.Errorf("%s: %w", file, cutOff(err))
 		}
@@ -113,6 +117,26 @@ func cutOff(err error) error {
 // maxHeader is the length in bytes of the longest header that is read. It keeps a file without
 // line breaks from filling the memory.
 const maxHeader = 1 << 16
+
+// maxRow is the same for a row. A quote that is never closed makes one row of the rest of the file.
+const maxRow = 1 << 22
+
+var errRow = fmt.Errorf("the row behind this one is longer than %d MB: is a quote open?", maxRow>>20)
+
+// A rowReader reads no more than what is left of a row, and what the reader of rows reads ahead.
+type rowReader struct {
+	io.Reader
+	left int
+}
+
+func (r *rowReader) Read(p []byte) (n int, err error) {
+	if r.left <= 0 {
+		return 0, errRow
+	}
+	n, err = r.Reader.Read(p)
+	r.left -= n
+	return n, err
+}
 
 // headerLine reads the first line that is neither blank nor a comment, and says how many are
 // above it.

@@ -90,6 +90,10 @@ func TestReadLogErrors(t *testing.T) {
 	_, err := readLog(&endless{}, "file")
 	require.ErrorContains(t, err, `file:1: the header "aaaa`)
 	require.Less(t, len(err.Error()), 200)
+	for _, row := range []string{"a,1,0\n\nb,\"", "a,1,0\n\nb,", "a,1,0\n\n\""} {
+		_, err := readLog(io.MultiReader(strings.NewReader(header+row), &endless{read: -2 * maxRow}), "file")
+		require.EqualError(t, err, "file:2: the row behind this one is longer than 4 MB: is a quote open?")
+	}
 }
 
 // endless is a file of one line, which ends in an error after some more than a header may have.
