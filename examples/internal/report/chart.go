@@ -155,7 +155,7 @@ func cutoffBelow(all []curve) (bottom float64, note string) {
 	bottom = values[0]
 	most := values[int(0.05*float64(len(values)-1))]
 	spread := values[len(values)-1] - most
-	if len(values) < 20 || most-bottom <= spread {
+	if len(values) < 20 || most-bottom <= spread || alike(bottom, most) {
 		return bottom, ""
 	}
 	most = min(most-0.2*spread, shown)
@@ -257,10 +257,16 @@ func rangeOf(all []curve, of func(curve) []float64) (low, high float64) {
 	for _, c := range all {
 		low, high = min(low, slices.Min(of(c))), max(high, slices.Max(of(c)))
 	}
-	if low == high {
+	if alike(low, high) {
 		low, high = low-0.5, high+0.5
 	}
 	return low, high
+}
+
+// alike reports whether two values look alike at the marks of an axis, which have six digits. Means of equal values
+// differ by rounding: an axis that shows that has no end of marks.
+func alike(low, high float64) bool {
+	return high-low <= 1e-6*max(math.Abs(low), math.Abs(high))
 }
 
 // SVG draws the chart.

@@ -170,6 +170,23 @@ func TestChartCutsOutliersBelow(t *testing.T) {
 	require.Contains(t, string(svg), ">0.2<")
 }
 
+// Means of runs that are all alike differ by rounding alone. That is no range for an axis.
+func TestChartOfEqualValues(t *testing.T) {
+	t.Parallel()
+	ones, almost := Series{Name: "ones", Main: true}, Series{Name: "almost"}
+	for k := range 25 {
+		ones.X, ones.Y = append(ones.X, float64(k)), append(ones.Y, 1)
+		almost.X, almost.Y = append(almost.X, float64(k)), append(almost.Y, 1)
+	}
+	almost.Y[0] -= 1e-16
+	for _, zoom := range []bool{false, true} {
+		svg, err := Chart{X: "days", Y: "share", Zoom: zoom, Series: []Series{ones, almost}}.SVG()
+		require.NoError(t, err)
+		require.NotContains(t, string(svg), "Cut off")
+		require.Less(t, len(svg), 10_000)
+	}
+}
+
 func TestTicks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ low, high float64 }{{0, 822}, {0, 8964}, {0.67, 0.97}, {-1, 1}, {4.1, 4.2}, {0, 39}, {0, 41}} {
