@@ -27,10 +27,15 @@ type Row struct {
 }
 
 // Sample sets Measured, SD and Runs to the mean, standard deviation and number
-// of the values.
+// of the values. Measured and SD are nil where one of them is not finite, as a ratio
+// to nothing: JSON has no such numbers.
 func (r Row) Sample(values []float64) Row {
 	mean, sd := MeanSD(values)
-	r.Measured, r.Runs = mean, len(values)
+	r.Runs = len(values)
+	if !finite(mean) {
+		return r
+	}
+	r.Measured = mean
 	if len(values) > 1 {
 		r.SD = &sd
 	}

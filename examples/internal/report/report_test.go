@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"strconv"
@@ -20,6 +21,12 @@ func TestSample(t *testing.T) {
 	require.InDelta(t, math.Sqrt(5.0/3), *r.SD, 1e-12)
 	require.Equal(t, 4, r.Runs)
 	require.Nil(t, Row{}.Sample([]float64{7}).SD)
+	for _, values := range [][]float64{{1, math.Inf(1)}, {math.NaN(), 1}, {}} {
+		r := Row{}.Sample(values)
+		require.NoError(t, WriteJSON(io.Discard, r), "a suite of hours is not to end with nothing")
+		require.Nil(t, r.Measured)
+		require.Equal(t, len(values), r.Runs)
+	}
 }
 
 func TestMeanCurve(t *testing.T) {
