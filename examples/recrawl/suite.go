@@ -431,8 +431,8 @@ const suiteText = `Mean ± standard deviation of the runs, each of which has a b
 start, or another simulated web. Policies that work towards an objective ran once for
 each. × peer: how many times better than the best peer of the cell a policy is: more
 detections, or less staleness, age, harmonic cost or delay. Peers are all policies but
-the rate filter and those that are told the truth. Ages and delays are in days, in zipf
-in slots. Budgets are in polls per hour, or per slot.
+the rate filter and those that are told the truth. Ages and delays are in days, or in
+slots where a web has slots. Budgets are in polls per hour, or per slot.
 `
 
 // print writes a table of every cell, and one of the geometric means for each goal.
