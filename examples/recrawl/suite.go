@@ -429,15 +429,28 @@ func (s *settings) printSuite(chosen []policy) error {
 const suiteText = `Mean ± standard deviation of the runs, each of which has a budget nearby
 (× .94 .965 .99 1.015 1.04 1.065; detections are divided by the factor) and another
 start, or another simulated web. Policies that work towards an objective ran once for
-each. × peer: how many times better than the best peer of the cell a policy is: more
-detections, or less staleness, age, harmonic cost or delay. Peers are all policies but
-the rate filter and those that are told the truth. Ages and delays are in days, or in
-slots where a web has slots. Budgets are in polls per hour, or per slot.
+each. %s
+Ages and delays are in days, or in slots where a web has slots. Budgets are in polls per
+hour, or per slot.
 `
+
+// peersText says what × peer means, and ablateText what it means with -ablate.
+const (
+	peersText = `× peer: how many times better than the best peer of the cell a policy is: more
+detections, or less staleness, age, harmonic cost or delay. Peers are all policies but
+the rate filter and those that are told the truth.`
+	ablateText = `× peer: how many times better than the rate filter with groups it is without one of
+its parts: by more detections, or less staleness, age, harmonic cost or delay. That
+filter is the only peer.`
+)
 
 // print writes a table of every cell, and one of the geometric means for each goal.
 func (u *suite) print() error {
-	if _, err := fmt.Fprintf(u.Stdout, "%s\n", suiteText); err != nil {
+	peers := peersText
+	if u.ablate {
+		peers = ablateText
+	}
+	if _, err := fmt.Fprintf(u.Stdout, suiteText+"\n", peers); err != nil {
 		return err
 	}
 	header := []string{"scenario", "web", "budget", "policy"}
@@ -450,7 +463,7 @@ func (u *suite) print() error {
 			row := []string{c.scenario.name, c.web.name, report.Format(c.multiple * c.web.budget), policy.name}
 			for g, goal := range u.goals {
 				m, sd := report.MeanSD(c.values[p][g])
-				row = append(row, strconv.FormatFloat(m, 'f', goal.digits, 64), strconv.FormatFloat(sd, 'f', goal.digits, 64), ratioText(u.ratios(c, p, g)))
+				row = append(row, strconv.FormatFloat(m, 'f', goal.digits, 64), spread(sd, u.runs, goal.digits), ratioText(u.ratios(c, p, g)))
 			}
 			rows = append(rows, row)
 		}
@@ -484,12 +497,12 @@ func (u *suite) printMeans(g int) error {
 				row = append(row, ratioText(means))
 			}
 			means, led := u.geometric(all, p, g)
-			spread, ledText := "–", "–" // without a peer
+			sdText, ledText := "–", "–" // without a peer
 			if means != nil {
 				_, sd := report.MeanSD(means)
-				spread, ledText = fmt.Sprintf("%.3f", sd), fmt.Sprintf("%d of %d", led, len(all))
+				sdText, ledText = spread(sd, u.runs, 3), fmt.Sprintf("%d of %d", led, len(all))
 			}
-			rows = append(rows, append(row, ratioText(means), spread, ledText))
+			rows = append(rows, append(row, ratioText(means), sdText, ledText))
 		}
 	}
 	if _, err := fmt.Fprintf(u.Stdout, "\nGeometric means over the cells: %s\n\n", u.goals[g].ratio); err != nil {

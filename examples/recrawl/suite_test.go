@@ -133,6 +133,18 @@ func TestSuiteTable(t *testing.T) {
 	}
 }
 
+// A single run has no standard deviation, and -ablate has another peer.
+func TestSuiteTableOfOneRun(t *testing.T) {
+	t.Parallel()
+	path := writeTrace(t, "web", 10, 3)
+	for more, peer := range map[string]string{"-policies=uniform,rate-filter": "the best peer of the cell", "-ablate": "the rate filter with groups"} {
+		var out bytes.Buffer
+		require.NoError(t, run([]string{"-suite", "-quick", "-runs", "1", "-trace", path, "-objective", "freshness", more}, &out, io.Discard))
+		require.Contains(t, out.String(), "× peer: how many times better than "+peer)
+		require.NotRegexp(t, `\b0\.000`, out.String())
+	}
+}
+
 // Without a peer there is nothing to compare with: a dash, with no spread, and no cells to lead.
 func TestSuiteTableWithoutPeers(t *testing.T) {
 	t.Parallel()
