@@ -77,6 +77,8 @@ func (w *world) zipf(a envArgs) error {
 	}
 	w.slots, w.swapEvery = true, cfg.SwapEvery
 	w.open = func(src rand.Source) (environment, error) {
+		cfg := cfg
+		cfg.SwapEvery = w.swapEvery
 		env, err := webenv.NewZipf(cfg, src)
 		if err != nil {
 			return nil, err

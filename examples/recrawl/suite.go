@@ -24,16 +24,8 @@ var suiteFactors = []float64{0.99, 1.015, 0.965, 1.04, 0.94, 1.065}
 // suiteShift is how much later than the run before it a run on a history starts, in days.
 const suiteShift = 1. / 6
 
-// suiteEnvs are the simulated webs of the suite, by name and -env. To record them all
-// pages are polled in each slot, so that ranks which swap every r slots do so every 500·r
-// of these polls.
-var suiteEnvs = [][2]string{
-	{"bursty:0.02", "bursty:0.02"},
-	{"zipf:0.9,1.5", "zipf:0.9,1.5"},
-	{"zipf:0.9,1.5,r=80000", "zipf:0.9,1.5,r=40000000"},
-	{"zipf:0.9,1.5,r=1000", "zipf:0.9,1.5,r=500000"},
-	{"calm", "calm"},
-}
+// suiteEnvs are the simulated webs of the suite.
+var suiteEnvs = repeated{"bursty:0.02", "zipf:0.9,1.5", "zipf:0.9,1.5,r=80000", "zipf:0.9,1.5,r=1000", "calm"}
 
 const (
 	suiteDays  = 800
@@ -73,10 +65,7 @@ func (w *world) base() float64 {
 // simulations.
 func (s *settings) suiteWebs() (webs []*suiteWeb, err error) {
 	var histories []*world
-	envs := make([][2]string, len(s.envs))
-	for k, spec := range s.envs {
-		envs[k] = [2]string{spec, spec}
-	}
+	envs := s.envs
 	for k, path := range s.traces {
 		if slices.Contains(s.traces[:k], path) {
 			return nil, report.Usagef("-trace %s twice", path)
@@ -105,8 +94,8 @@ func (s *settings) suiteWebs() (webs []*suiteWeb, err error) {
 	for _, w := range histories {
 		webs = append(webs, s.suiteHistory(w))
 	}
-	for _, env := range envs {
-		web, err := s.suiteSimulation(env[0], env[1])
+	for _, spec := range envs {
+		web, err := s.suiteSimulation(spec)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +133,7 @@ func (s *settings) suiteHistory(h *world) *suiteWeb {
 
 // suiteSimulation returns a simulated web. Each run has another one, recorded first, so
 // that all policies meet the same changes and every change is known.
-func (s *settings) suiteSimulation(name, spec string) (*suiteWeb, error) {
+func (s *settings) suiteSimulation(spec string) (*suiteWeb, error) {
 	first, err := simulation(spec, s.pages)
 	if err != nil {
 		return nil, report.Usagef("%w", err)
@@ -156,13 +145,16 @@ func (s *settings) suiteSimulation(name, spec string) (*suiteWeb, error) {
 	if s.Quick {
 		first.duration /= 4
 	}
-	web := &suiteWeb{name: name, budget: first.base(), outline: first}
+	web := &suiteWeb{name: spec, budget: first.base(), outline: first}
 	for run := range s.runs {
 		web.worlds = append(web.worlds, sync.OnceValues(func() (*world, error) {
 			w, err := simulation(spec, s.pages) // not shared with other runs
 			if err != nil {
 				return nil, err
 			}
+			// All pages are polled in each slot to record them: that is as many polls as there are
+			// pages for each one of the budget.
+			w.swapEvery *= w.pages
 			return w.recorded(first.duration, step, rand.NewPCG(s.Seed, uint64(2*run)))
 		}))
 	}

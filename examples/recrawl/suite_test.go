@@ -133,6 +133,27 @@ func TestSuiteTable(t *testing.T) {
 	}
 }
 
+// Ranks that swap every r polls do so every r slots, though a web is recorded by polls of all its pages.
+func TestSuiteSwaps(t *testing.T) {
+	t.Parallel()
+	s, err := parse([]string{"-suite", "-quick", "-runs", "1", "-env", "zipf:0.9,1.5,r=5000", "-n", "30"}, io.Discard, io.Discard)
+	require.NoError(t, err)
+	webs, err := s.suiteWebs()
+	require.NoError(t, err)
+	w, err := webs[0].world(0, 1)
+	require.NoError(t, err)
+	require.Equal(t, 5000.0, w.moves)
+	env, err := w.open(nil)
+	require.NoError(t, err)
+	swaps := 0
+	for at := 0.0; at < w.duration-1000; at += 1000 {
+		if env.Rate(0, at) != env.Rate(0, at+1000) {
+			swaps++
+		}
+	}
+	require.LessOrEqual(t, swaps, 4)
+}
+
 // A single run has no standard deviation, and -ablate has another peer.
 func TestSuiteTableOfOneRun(t *testing.T) {
 	t.Parallel()
