@@ -53,7 +53,8 @@ func date(text string) time.Time {
 // pages are those that a document names.
 type pages struct {
 	entries []Entry
-	omitted int // that have no URL
+	omitted int    // that have no URL
+	first   string // what the first of these has instead, cut short; empty if nothing
 }
 
 // add adds a page, by the first of its links that is a URL.
@@ -65,13 +66,16 @@ func (p *pages) add(modified string, links ...string) {
 		}
 	}
 	p.omitted++
+	if p.first == "" && len(links) > 0 {
+		p.first = fmt.Sprintf("%.100s", strings.TrimSpace(links[0]))
+	}
 }
 
 // told returns the pages of a document, and says how many it leaves out. An error tells how many there
 // were before it.
 func (p *pages) told(document string, err error) ([]Entry, error) {
 	if p.omitted > 0 {
-		slog.Warn("entries are left out: they have no link, or none that is a URL", "document", document, "left out", p.omitted, "taken", len(p.entries))
+		slog.Warn("entries are left out: they have no link, or none that is a URL", "document", document, "left out", p.omitted, "first", p.first, "taken", len(p.entries))
 	}
 	switch {
 	case err != nil && len(p.entries) > 0:

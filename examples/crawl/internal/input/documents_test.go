@@ -147,6 +147,19 @@ func TestUTF16(t *testing.T) {
 	}
 }
 
+// Of entries that are left out the first is told, with no more of it than fits in a line.
+func TestFirstLeftOut(t *testing.T) {
+	t.Parallel()
+	var found pages
+	found.add("", "http://a.test/")
+	found.add("")
+	require.Empty(t, found.first)
+	found.add("", "\nfeed://a.test/rss"+strings.Repeat("ü", 1000))
+	found.add("", "other")
+	require.Equal(t, 3, found.omitted)
+	require.Equal(t, "feed://a.test/rss"+strings.Repeat("ü", 83), found.first)
+}
+
 func TestDate(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Time{
