@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"io"
@@ -183,6 +184,31 @@ func TestStatusWithoutPages(t *testing.T) {
 	urls, err := w.Search(t.Context(), "x", 1)
 	require.NoError(t, err)
 	require.NotNil(t, urls)
+}
+
+// A page that is gone for good is none of those that are crawled.
+func TestStatusOfPagesThatAreGone(t *testing.T) {
+	t.Parallel()
+	now := clock.NewReal()
+	c, err := crawler.New(crawler.Config{Shards: 1, Clock: now, PerSecond: 1, Groups: 1, Workers: 1, Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
+	require.NoError(t, err)
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	state := shard.NewState(filter)
+	for _, e := range []shard.Event{
+		{Kind: shard.Add, URL: "http://a.test/", At: now.Now()}, {Kind: shard.Polled, URL: "http://a.test/", At: now.Now(), Result: shard.Gone},
+	} {
+		require.NoError(t, state.Apply(&e))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- c.Run(ctx) }()
+	c.Open(0, crawler.Part{State: state}, 0)
+	status, err := (&watcher{crawler: c, clock: now}).Status(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 0, 0, 1}, []int{status.Pages, status.Waiting, status.Barred, status.Gone})
+	stop()
+	<-ended
 }
 
 // Whoever never reached a server has done nothing, which is no success.

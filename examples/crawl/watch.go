@@ -62,6 +62,7 @@ func (w *watcher) Status(ctx context.Context) (page.Status, error) {
 		s.Pages += st.Len()
 		s.Waiting += st.Count(shard.Waiting)
 		s.Barred += st.Count(shard.Barred)
+		s.Gone += st.Count(shard.Ended)
 		s.Polls += st.Polls
 		s.Learnt += st.Learnt
 		s.Changes += st.Changes

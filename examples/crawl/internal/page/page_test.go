@@ -29,7 +29,7 @@ func (f *fake) Status(context.Context) (Status, error) {
 	defer f.mu.Unlock()
 	f.polls += 10
 	return Status{
-		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Demo: true, Pages: 3, Polls: f.polls, Learnt: f.polls, Changes: f.polls / 3,
+		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Demo: true, Pages: 3, Gone: 1, Polls: f.polls, Learnt: f.polls, Changes: f.polls / 3,
 		PollsRate: 10 + float64(f.polls%7), ChangesRate: 3, Budget: 12, Spent: 0.9, Price: 0.25, Unit: "in detections", Freshness: 0.8, Truth: true,
 		WhatIf:   []WhatIf{{"half", 500, 300, 0.7}, {"this", 1000, 500, 0.8}, {"twice", 2000, 700, 0.9}},
 		Hosts:    []Host{{Name: "a.test", Pages: 2, Polls: 40, Failures: 3, Paused: f.paused}, {Name: "b.test", Pages: 1}},
@@ -128,6 +128,8 @@ func TestPaths(t *testing.T) {
 		require.Equal(t, want, status, path)
 		if path == "metrics" {
 			require.Contains(t, body, `crawl_polls_total{result="changed"}`)
+			require.Contains(t, body, `crawl_pages{state="gone"} 1`)
+			require.Contains(t, body, `crawl_pages{state="crawled"} 2`)
 			require.Contains(t, body, "crawl_budget_polls_per_second 12\n")
 			require.Contains(t, body, `crawl_host_trouble_total{host="a.test",kind="failed"} 3`)
 		}

@@ -14,6 +14,7 @@ type Status struct {
 	Pages   int       `json:"pages"`
 	Waiting int       `json:"waiting"` // for a first copy
 	Barred  int       `json:"barred"`  // by robots.txt
+	Gone    int       `json:"gone"`    // for good: 410
 
 	Polls    uint64 `json:"polls"`
 	Learnt   uint64 `json:"learnt"`

@@ -111,7 +111,7 @@ function show(s) {
   $("price").textContent = number(s.price);
   $("unit").textContent = s.unit;
   $("pages").textContent = number(s.pages);
-  $("waiting").textContent = `${number(s.waiting)} without a copy, ${number(s.barred)} forbidden`;
+  $("waiting").textContent = `${number(s.waiting)} without a copy, ${number(s.barred)} forbidden` + (s.gone ? `, ${number(s.gone)} gone` : "");
   $("trouble").textContent = `${number(s.failures)}, ${number(s.vetoes)}`;
   $("in_flight").textContent = `${number(s.in_flight)} polls under way`;
   charts(s);
