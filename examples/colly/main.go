@@ -83,7 +83,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 
-	chart := report.Chart{Title: "Changes found", X: "polls", Y: "changes found so far"}
+	chart := report.Chart{Title: "Changes found", X: "polls", Y: "changes found so far", Sums: true}
 	for _, c := range []struct {
 		name    string
 		learner knapsack.Learner

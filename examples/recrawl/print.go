@@ -160,7 +160,7 @@ var mainPolicies = []string{"uniform", "nutch", "rate-filter", "true-rates"}
 // a page.
 func writePictures(s *settings, w *world, outcomes []*outcome, by goal) error {
 	_, unit := w.units()
-	detections := report.Chart{Title: "Changes detected", X: unit + "s", Y: "changes detected so far"}
+	detections := report.Chart{Title: "Changes detected", X: unit + "s", Y: "changes detected so far", Sums: true}
 	freshness := report.Chart{Title: "Freshness, in 25 parts of the time", X: unit + "s", Y: "share of copies that are current", Zoom: true}
 	for _, o := range outcomes {
 		s := report.Series{Name: o.policy.name, Dashed: o.policy.name == "true-rates"}

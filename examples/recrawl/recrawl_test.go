@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -546,4 +547,20 @@ func TestPicturesShowEveryPolicy(t *testing.T) {
 			require.Contains(t, string(picture), p.name, file)
 		}
 	}
+}
+
+// What policies find at the end of a history is in the picture.
+func TestPictureOfLateChanges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := "early,1700000000,1700100000,1700200000,1700300000,1700400000\n"
+	for page := range 30 {
+		text += fmt.Sprintf("late %d,1708%06d,1708700000\n", page, 500000+page)
+	}
+	trace := filepath.Join(dir, "late.csv")
+	require.NoError(t, os.WriteFile(trace, []byte(text), 0o600))
+	require.NoError(t, run([]string{"-trace", trace, "-budget", "4", "-policies", "uniform", "-out", dir}, io.Discard, io.Discard))
+	picture, err := os.ReadFile(filepath.Join(dir, "detections.svg"))
+	require.NoError(t, err)
+	require.NotContains(t, string(picture), "Cut off")
 }

@@ -17,6 +17,7 @@ type Chart struct {
 	X, Y       string // what the axes show, with units
 	LogX, LogY bool
 	Zoom       bool // the y axis need not begin at 0, as no lengths are compared
+	Sums       bool // of all so far: what they come to is no outlier, and is shown
 	Series     []Series
 	Made       string // the command line that made it, for the last line; empty for none
 }
@@ -281,8 +282,7 @@ func (c Chart) SVG() ([]byte, error) {
 	y := scale{log: c.LogY}
 	y.low, y.high = rangeOf(all, func(c curve) []float64 { return c.y })
 	if !c.LogY {
-		top, note := cutoff(all)
-		if note != "" {
+		if top, note := cutoff(all); note != "" && !c.Sums {
 			y.high, notes = top, append(notes, note)
 		}
 		if c.Zoom {

@@ -156,6 +156,10 @@ func TestChartCutsOutliers(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(svg), "Cut off above: flat (up to 77)")
 	require.NotContains(t, string(svg), ">77<", "the axis ends before")
+	flat.Y[0], flat.Y[98], flat.Y[99] = 1, 77, 77 // as of changes that come at the end
+	svg, err = Chart{Series: []Series{flat}, Sums: true}.SVG()
+	require.NoError(t, err)
+	require.NotContains(t, string(svg), "Cut off")
 }
 
 // So are outliers below, of an axis that does not begin at 0, unless their curve is in colour.
