@@ -13,6 +13,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
@@ -147,22 +149,41 @@ func (s *settings) dryRun(l *crawlLog, drawn [][]float64, d doubt, chosen []poli
 
 // dryRunOf makes the dry run of one reading.
 func (s *settings) dryRunOf(l *crawlLog, drawn [][]float64, least []bool, chosen []policy, by goal) (*world, []*outcome, error) {
-	worlds := make([]*world, s.draws)
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(s.logName()), ".gz"), ".csv")
-	_ = report.Parallel("", s.draws, func(draw int) error {
-		worlds[draw] = l.world(name, l.proven(drawn[draw], least), least, rand.NewPCG(s.Seed, uint64(2*draw)))
-		return nil
-	})
-	single := make([]*outcome, s.draws*(len(chosen)+1))
+	type drawing struct {
+		world func() *world
+		left  atomic.Int64 // policies that are to poll it
+	}
+	worlds, all := make([]drawing, s.draws), len(chosen)+1
+	for draw := range worlds {
+		worlds[draw].left.Store(int64(all))
+		worlds[draw].world = sync.OnceValue(func() *world {
+			return l.world(name, l.proven(drawn[draw], least), least, rand.NewPCG(s.Seed, uint64(2*draw)))
+		})
+	}
+	var about world // of the first draw, without its changes
+	single := make([]*outcome, s.draws*all)
+	// One draw after the other, each of which is let go then: all changes of all draws may take much memory.
 	err := report.Parallel("polling", len(single), func(i int) (err error) {
-		w, draw := worlds[i%s.draws], i%s.draws
-		if i < s.draws {
-			single[i], err = l.replay(w)
+		draw, k := i/all, i%all
+		d, o := &worlds[draw], &single[k*s.draws+draw]
+		w := d.world()
+		defer func() {
+			if d.left.Add(-1) == 0 {
+				d.world = nil
+			}
+		}()
+		if k == 0 {
+			if draw == 0 {
+				about = *w
+				about.history, about.open = nil, nil
+			}
+			*o, err = l.replay(w)
 			return err
 		}
-		single[i] = &outcome{policy: chosen[i/s.draws-1]}
-		if err := l.crawl(w, single[i], by, s.Seed, uint64(2*draw+1), s.groups); err != nil {
-			return fmt.Errorf("%s: %w", single[i].policy.name, err)
+		*o = &outcome{policy: chosen[k-1]}
+		if err := l.crawl(w, *o, by, s.Seed, uint64(2*draw+1), s.groups); err != nil {
+			return fmt.Errorf("%s: %w", (*o).policy.name, err)
 		}
 		return nil
 	})
@@ -181,7 +202,7 @@ func (s *settings) dryRunOf(l *crawlLog, drawn [][]float64, least []bool, chosen
 		}
 		outcomes = append(outcomes, o)
 	}
-	return worlds[0], outcomes, nil
+	return &about, outcomes, nil
 }
 
 // printLog prints what a crawler would have won.

@@ -9,12 +9,16 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/webenv"
 )
 
@@ -487,4 +491,41 @@ func TestDryRunOfTheBuiltInHistory(t *testing.T) {
 	require.InDelta(t, 1, *said.Policies[1].Times, 0.01, "uniform")
 	require.Greater(t, *said.Policies[3].Times, 1.02)
 	require.Less(t, *said.Policies[3].Times, won)
+}
+
+// The changes of a draw are let go when all policies have polled them. Not parallel: it looks at the memory in use.
+func TestDrawsAreLetGo(t *testing.T) {
+	const pages, polls = 20, 1000
+	draws := 20 * runtime.GOMAXPROCS(0) // more than are under way at a time
+	l := &crawlLog{}
+	for page := range pages {
+		visits := []logged{{time: 1.7e9}}
+		for k := range polls {
+			visits = append(visits, logged{1.7e9 + float64(k+1)*hour, true})
+		}
+		l.urls, l.polls = append(l.urls, fmt.Sprint(page)), append(l.polls, visits)
+	}
+	rates := make([][]float64, draws)
+	for draw := range rates {
+		rates[draw] = slices.Repeat([]float64{10 / hour}, pages)
+	}
+	inUse := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, most := inUse(), uint64(0)
+	var mu sync.Mutex
+	probe := policy{name: "probe", new: func(j job) (webenv.Scheduler, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		most = max(most, inUse())
+		return uniform(j)
+	}}
+	s := &settings{Program: &report.Program{Seed: 1}, draws: draws, groups: "folder", log: "log.csv"}
+	_, _, err := s.dryRunOf(l, rates, nil, []policy{probe}, goals[0])
+	require.NoError(t, err)
+	const world = 8 * 10 * pages * polls // bytes of changes, about
+	require.Less(t, most, before+uint64(draws/2*world))
 }
