@@ -302,11 +302,16 @@ func (b *logBuilder) add(record []string, line int) error {
 
 // unknown returns the first blank that is not of a page's first poll.
 func (b *logBuilder) unknown() (blank, bool) {
+	first := make([]float64, len(b.polls)) // poll of each page
+	for page, polls := range b.polls {
+		first[page] = polls[0].time
+		for _, p := range polls {
+			first[page] = min(first[page], p.time)
+		}
+	}
 	for _, blank := range b.blanks {
-		for _, p := range b.polls[blank.page] {
-			if p.time < blank.time {
-				return blank, true
-			}
+		if first[blank.page] < blank.time {
+			return blank, true
 		}
 	}
 	return blank{}, false
