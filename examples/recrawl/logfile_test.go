@@ -109,15 +109,17 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A log takes no longer where one page has all polls, at one time, and none says what it found.
+// A log takes no longer where one page has all polls, at one time, and none says what it found: comparing each
+// with each would be more than a test has time for.
 func TestReadLogOfOneTime(t *testing.T) {
 	t.Parallel()
-	text := "url,time,changed\n" + strings.Repeat("a,1700000000,\n", 200_000) + "a,1700003600,0\n"
-	began := time.Now()
-	l, err := readLog(strings.NewReader(text), "file")
+	rows := 2_000_000
+	if testing.Short() {
+		rows = 200_000
+	}
+	l, err := readLog(strings.NewReader("url,time,changed\n"+strings.Repeat("a,1700000000,\n", rows)+"a,1700003600,0\n"), "file")
 	require.NoError(t, err)
 	require.Len(t, l.polls[0], 2)
-	require.Less(t, time.Since(began), 5*time.Second)
 }
 
 // A gzipped file that is cut off anywhere is said to be, and its lines are not blamed.
