@@ -328,9 +328,10 @@ func parseTime(s string) (seconds float64, unit string, err error) {
 	case err == nil && !math.IsNaN(v):
 		return 0, "", fmt.Errorf("time %s is too great for Unix seconds or milliseconds", short(s))
 	}
-	t, err := time.Parse(time.RFC3339, s)
+	// It also allows small letters, and a space between date and time (section 5.6).
+	t, err := time.Parse(time.RFC3339, strings.Replace(strings.ToUpper(s), " ", "T", 1))
 	if err != nil {
-		return 0, "", fmt.Errorf("time %s is neither Unix seconds or milliseconds nor RFC 3339", short(s))
+		return 0, "", fmt.Errorf("time %s is neither Unix seconds or milliseconds nor RFC 3339, such as 2025-12-31T23:59:59Z", short(s))
 	}
 	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, "RFC 3339", nil
 }
