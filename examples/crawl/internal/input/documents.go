@@ -289,11 +289,24 @@ func OPML(body []byte, file string) (entries []Entry, err error) {
 			if path[0].Name.Local != "opml" {
 				return fmt.Errorf("it is a %q", path[0].Name.Local)
 			}
-			if here.Name.Local == "outline" && here.attr("xmlUrl") != "" {
-				found.add("", here.attr("xmlUrl"))
+			if link := here.attr("xmlUrl"); here.Name.Local == "outline" && link != "" {
+				found.add("", feedURL(link))
 			}
 			return nil
 		}, nil)
 	}
 	return found.told("OPML "+file, err)
+}
+
+// feedURL returns the URL that is meant by one with a scheme of feed readers: feed://a.test/rss, or
+// feed:https://a.test/rss.
+func feedURL(link string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(link), "feed:")
+	if !ok {
+		return link
+	}
+	if host, ok := strings.CutPrefix(rest, "//"); ok {
+		return "http://" + host
+	}
+	return rest
 }

@@ -68,7 +68,7 @@ type element struct {
 
 func (e *element) attr(name string) string {
 	for _, a := range e.Attr {
-		if a.Name.Space == "" && a.Name.Local == name {
+		if a.Name.Space == "" && strings.EqualFold(a.Name.Local, name) { // some write xmlurl
 			return a.Value
 		}
 	}
