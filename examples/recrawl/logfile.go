@@ -449,6 +449,8 @@ func spanText(seconds float64) string {
 		return fmt.Sprintf("%.0f days", seconds/day)
 	case seconds >= 2*hour:
 		return fmt.Sprintf("%.3g hours", seconds/hour)
+	case seconds >= 120:
+		return fmt.Sprintf("%.0f minutes", seconds/60)
 	default:
 		return fmt.Sprintf("%.3g seconds", seconds)
 	}

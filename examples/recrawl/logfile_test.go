@@ -147,6 +147,7 @@ func TestReadLogSpans(t *testing.T) {
 	t.Parallel()
 	for times, want := range map[[2]string]string{
 		{"1700000000", "1700000007"}:      "from 2023-11-14 22:13:20 (line 2) to 2023-11-14 22:13:27 (line 3), which is 7 seconds",
+		{"1700000000", "1700003000"}:      "which is 50 minutes",
 		{"1700000", "1900000"}:            "which is 2 days",
 		{"0", "1700000000"}:               "from 1970-01-01 00:00:00 (line 2) to 2023-11-14 22:13:20 (line 3), which is 53.9 years",
 		{"9700000000", "9700900000"}:      "from 2277-05-19",
