@@ -107,6 +107,25 @@ func TestAssignerContradictions(t *testing.T) {
 		"first durations too long":  func(a *Assigner) { a.relative.level = 21 * longest },
 		"the least forecast":        func(a *Assigner) { a.arm[0].forecast, a.arm[0].measured = 0.99/mostSlowness, 1 },
 		"no noise":                  func(a *Assigner) { a.relative.means = 0 },
+		"mean without a duration":   func(a *Assigner) { a.site.base[0] = 1 },
+		"duration in a removed arm": func(a *Assigner) {
+			for site := range 3 {
+				a.leave(site)
+			}
+			a.arms.Remove(0)
+			a.site.count[0] = 1
+		},
+		"duration in no arm": func(a *Assigner) {
+			_, err := a.AddArm(math.Inf(1))
+			require.NoError(t, err)
+			a.site.count[a.width-1] = 1
+		},
+		"duration of a removed site": func(a *Assigner) {
+			a.leave(0)
+			a.sites.Remove(0)
+			a.site.count[0] = 1
+		},
+		"work below 0": func(a *Assigner) { a.arm[0].work = -1 },
 	} {
 		a := newAssigner(t, 2, 3, AssignerConfig{}, 1)
 		for site := range a.All() {

@@ -106,6 +106,7 @@ func (a *Assigner) decode(d *codec.Decoder) {
 	a.src = d.NeedSource()
 	if d.Err() == nil {
 		a.checkPlaces(d)
+		a.checkMeans(d)
 		a.checkOpen()
 		a.countWeights()
 	}
@@ -128,6 +129,18 @@ func (a *Assigner) checkPlaces(d *codec.Decoder) {
 	}
 	for j := range a.arm {
 		d.Require(sites[j] == a.arm[j].sites, "%d sites in arm %d, %d counted", a.arm[j].sites, j, sites[j])
+	}
+}
+
+// checkMeans checks that only sites and arms that exist have mean durations, and that there is no mean
+// without a duration.
+func (a *Assigner) checkMeans(d *codec.Decoder) {
+	for k, n := range a.site.count {
+		slot, j := k/a.width, k%a.width
+		if n > 0 && (j >= len(a.arm) || !a.arms.Live(j) || !a.sites.Live(slot)) || n == 0 && a.site.base[k] != 0 {
+			d.Fail("%d durations of site %d in arm %d, mean %v", n, slot, j, a.site.base[k])
+			return
+		}
 	}
 }
 
@@ -172,10 +185,10 @@ func decodeArm(d *codec.Decoder) armState {
 		measured:  d.Float64In(0, mostOf),
 		forecast:  d.Float64In(0, mostOf),
 		price:     d.Float64In(0, mostPrice),
-		work:      d.Float64In(-mostOf, mostOf),
+		work:      d.Float64In(0, mostOf),
 		priceStep: d.Float64In(0, mostPrice),
 		excess:    d.Float64In(-mostOf, mostOf),
-		denied:    d.Float64In(-mostOf, mostOf),
+		denied:    d.Float64In(0, mostOf),
 		step:      d.Float64In(0, mostOf),
 		change:    d.Float64In(-mostOf, mostOf),
 
