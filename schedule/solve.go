@@ -10,13 +10,14 @@ import (
 	"github.com/recrawl/recrawl/schedule/internal/solver"
 )
 
-// SolveConfig has the limits of [Solve] and [Improve]. The zero value is the default:
-// search until the plan is proved optimal, the context ends, or some seconds of work are
-// done.
+// SolveConfig has the limits of [Solve] and [Improve]. The zero value is the default: search until
+// the plan is proved optimal, the context ends, or the default number of steps is used up.
 type SolveConfig struct {
-	// Steps limits the search steps, which are counted the same on every machine. 0 means
-	// no limit if the context has a deadline, and 200 million otherwise: some seconds of
-	// work, or a minute or two with thousands of clients. A negative number means no limit.
+	// Steps limits the search steps, which are counted the same on every machine. 0 means no limit
+	// if the context has a deadline, and 200 million otherwise: mostly some seconds of work, and a
+	// minute or two with thousands of clients. With twenty or more unrelated clients and thousands
+	// of pairs of sites and clients it is only .2 to 2 seconds, because linear programs count many
+	// steps; a deadline of some seconds then gives better plans. A negative number means no limit.
 	// The first local searches may take up to a million steps each beyond the limit.
 	Steps int64
 	// Gap is the relative gap to the lower bound at which a solver may stop. 0 means to go
@@ -32,8 +33,8 @@ type SolveConfig struct {
 	Progress func(Result)
 }
 
-// defaultSteps limits a solver if neither its config nor its context does. It means some seconds of
-// work.
+// defaultSteps limits a solver if neither its config nor its context does. See SolveConfig.Steps for
+// how long that takes.
 const defaultSteps = 200_000_000
 
 // solver checks the config and returns the solver's.
