@@ -1,7 +1,5 @@
 package packing
 
-import "context"
-
 // trail remembers how the states of a dynamic programme came about, at 8 bytes a
 // state ever improved. It grows by pieces, so that nothing is copied and kept twice.
 type trail struct {
@@ -41,6 +39,10 @@ func (t *trail) apply(at int32, chosen []bool) {
 	}
 }
 
+// sumsBlock is the number of sums that are looked at from one look at the watch to the next, and sumSteps
+// what one takes, in steps of the watch.
+const sumsBlock, sumSteps = 1 << 13, 4
+
 // balance is Pisinger's dynamic programme over balanced fillings (1999, "Linear
 // time algorithms for knapsack problems with bounded weights"). The break
 // solution takes items in order while they fit. Every optimal filling is reached
@@ -52,7 +54,7 @@ func (t *trail) apply(at int32, chosen []bool) {
 // items may still be taken out. O(n·r) time, 24·r bytes and the trail, of
 // which it makes most steps. It says whether it came to an end. It is long because putting
 // items in, taking them out and finding the way back share the tables.
-func (s *subset) balance(ctx context.Context, most int) bool {
+func (s *subset) balance(most int) bool {
 	r := s.w[0]
 	base := s.c - r + 1 // sum base+k is at index k
 	full := int(s.c - base)
@@ -71,28 +73,31 @@ func (s *subset) balance(ctx context.Context, most int) bool {
 	}
 	var t trail
 	first[start-base] = int32(b + 1)
-	for next := b; next < len(s.w) && first[full] == 0; next++ {
-		if ctx.Err() != nil || t.len >= most {
-			break
-		}
+	for next := b; next < len(s.w) && first[full] == 0 && t.len < most && !s.watch.Over(); next++ {
 		copy(old, first)
 		w := int(s.w[next])
-		for k := full; k >= 0 && t.len < most; k-- { // downwards, so that nothing new is read
-			if first[k] > first[k+w] {
-				first[k+w] = first[k]
-				from[k+w] = t.add(from[k], int32(next))
+		for top := full; top >= 0 && t.len < most && !s.watch.Spend(sumSteps*sumsBlock); top -= sumsBlock {
+			low := max(0, top-sumsBlock+1)
+			for k := top; k >= low && t.len < most; k-- { // downwards, so that nothing new is read
+				if first[k] > first[k+w] {
+					first[k+w] = first[k]
+					from[k+w] = t.add(from[k], int32(next))
+				}
 			}
 		}
-		for k := full + w; k > full && t.len < most; k-- {
-			for j := old[k]; j < first[k]; j++ {
-				if to := k - int(s.w[j-1]); j > first[to] {
-					first[to] = j
-					from[to] = t.add(from[k], ^(j - 1))
+		for top := full + w; top > full && t.len < most && !s.watch.Spend(sumSteps*sumsBlock); top -= sumsBlock {
+			low := max(full+1, top-sumsBlock+1)
+			for k := top; k >= low && t.len < most; k-- {
+				for j := old[k]; j < first[k]; j++ {
+					if to := k - int(s.w[j-1]); j > first[to] {
+						first[to] = j
+						from[to] = t.add(from[k], ^(j - 1))
+					}
 				}
 			}
 		}
 	}
-	done := first[full] > 0 || ctx.Err() == nil && t.len < most
+	done := first[full] > 0 || t.len < most && !s.watch.Over()
 	for k := full; k >= 0; k-- {
 		if first[k] > 0 {
 			chosen := make([]bool, len(s.w))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recrawl/recrawl/internal/grid"
 	"github.com/recrawl/recrawl/internal/subsetsum"
+	"github.com/recrawl/recrawl/internal/work"
 )
 
 // A Subset is a set of items that fits a capacity.
@@ -67,6 +68,7 @@ type subset struct {
 	best    int64
 	chosen  []bool // positions of the best subset
 	proved  bool
+	watch   *work.Watch // of searches that take long; nil for those before
 }
 
 func newSubset(weights []int64, c int64) *subset {
@@ -149,6 +151,7 @@ func (s *subset) solve(ctx context.Context, most subsetLimits) {
 	if s.core(coreQuick, rng); s.proved || ctx.Err() != nil {
 		return
 	}
+	s.watch = work.NewWatch(ctx)
 	// Steps of either, roughly.
 	byCore, byBalance := int64(math.MaxInt64), int64(math.MaxInt64)
 	if n <= most.core {
@@ -157,12 +160,11 @@ func (s *subset) solve(ctx context.Context, most subsetLimits) {
 	if s.w[0] <= min(most.weight, most.steps/int64(n)) {
 		byBalance = s.w[0] * int64(n)
 	}
-	if byBalance <= byCore && byBalance < math.MaxInt64 && s.balance(ctx, most.trail) {
+	if byBalance <= byCore && byBalance < math.MaxInt64 && s.balance(most.trail) {
 		return
 	}
 	if n <= most.core {
-		s.core(n, nil)
-		s.proved = true
+		s.proved = s.core(n, nil)
 		return
 	}
 	for size := coreQuick + 4; size <= most.core; size += 4 {
@@ -193,8 +195,8 @@ func (s *subset) reduce() {
 
 // core fills all but size items greedily to what leaves half the weight of the
 // core to fill, and the rest with the best subset of the core: the lightest items,
-// whose sums are the densest, or random ones.
-func (s *subset) core(size int, rng *rand.Rand) {
+// whose sums are the densest, or random ones. It reports whether it came to an end.
+func (s *subset) core(size int, rng *rand.Rand) bool {
 	n := len(s.w)
 	size = min(size, n)
 	in := make([]bool, n)
@@ -239,9 +241,13 @@ func (s *subset) core(size int, rng *rand.Rand) {
 		}
 	}
 	taken := make([]bool, size)
-	sum := s.c - room + subsetsum.Largest(w, room, taken)
+	sum, ok := subsetsum.Largest(w, room, taken, s.watch)
+	if !ok {
+		return false
+	}
 	for k, i := range core {
 		in[i] = taken[k]
 	}
-	s.offer(sum, func(i int) bool { return in[i] })
+	s.offer(s.c-room+sum, func(i int) bool { return in[i] })
+	return true
 }

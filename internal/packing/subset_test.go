@@ -35,7 +35,7 @@ func TestSubset(t *testing.T) {
 		require.Equal(t, want, sum(MaxSubset(context.Background(), w, c)))
 		s := newSubset(w, c)
 		if !s.proved {
-			require.True(t, s.balance(context.Background(), 1<<20))
+			require.True(t, s.balance(1<<20))
 			require.Equal(t, want, sum(s.result()))
 		}
 		require.GreaterOrEqual(t, float64(sum(ApproxSubset(w, c, .1))), .9*float64(want))

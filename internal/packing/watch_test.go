@@ -23,6 +23,64 @@ func rounded(in *Problem) *Problem {
 	return in
 }
 
+// Whenever the context ends, MaxSubset has a subset, says that it is not proved, and does little more work.
+func TestMaxSubsetEndsAnywhere(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 62))
+	for _, c := range []struct {
+		name      string
+		n         int
+		low, high int64
+		c         int64
+		looks     int
+	}{
+		{"all subsets", 40, 1 << 48, 1 << 50, 1 << 53, 100},
+		{"cores", 60, 1 << 40, 1<<40 + 1000, 61 << 39, 300},
+		{"balance", 300, 1 << 18, 1<<18 + 8, 301 << 17, 300},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := between(rng, c.n, c.low, c.high)
+			worktest.EndsAnywhere(t, c.looks, 0, func(ctx *worktest.Countdown) *work.Watch {
+				s := newSubset(w, c.c)
+				s.solve(ctx, thorough)
+				r := s.result()
+				sum := int64(0)
+				for _, i := range r.Items {
+					sum += w[i]
+				}
+				require.LessOrEqual(t, sum, c.c)
+				require.Greater(t, sum, c.c/4*3)
+				require.True(t, ctx.After == 0 || !r.Proved && r.Gap > 0)
+				if s.watch == nil {
+					s.watch = work.NewWatch(ctx) // the context was over before long searches
+				}
+				return s.watch
+			})
+			ctx := worktest.NewCountdown(3)
+			require.False(t, MaxSubset(ctx, w, c.c).Proved)
+			require.Positive(t, ctx.After)
+		})
+	}
+}
+
+// What takes long in MaxSubset tells its watch.
+func TestSubsetToldWatch(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(4, 62))
+	many, few := between(rng, 40, 1<<48, 1<<50), between(rng, 300, 1<<18, 1<<18+8)
+	worktest.Told(t, "core", 12_000_000, func(w *work.Watch) {
+		s := newSubset(many, 1<<53)
+		s.watch = w
+		require.Equal(t, !w.Over(), s.core(40, nil))
+		require.Equal(t, w.Over(), s.best == 0)
+	})
+	worktest.Told(t, "balance", 300_000_000, func(w *work.Watch) {
+		s := newSubset(few, 301<<17)
+		s.watch = w
+		require.Equal(t, !w.Over(), s.balance(1<<25))
+	})
+}
+
 // Whenever the context ends, Solve has a packing and a bound with its certificate, and does no more
 // work than a pass over the items, nor goes on asking.
 func TestSolveEndsAnywhere(t *testing.T) {

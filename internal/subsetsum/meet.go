@@ -2,6 +2,7 @@ package subsetsum
 
 import (
 	"math"
+	"slices"
 
 	"github.com/recrawl/recrawl/internal/work"
 )
@@ -12,21 +13,28 @@ import (
 // so in which of several equal subsets they find.
 
 // Largest returns the largest sum of at most c that a subset of w has, and sets taken to
-// such a subset. O(2^(n/2)) time and memory, or O(n·c) if that is less. It keeps the sums
-// of both halves but not which amounts they are of: the halves are solved again for their
-// own sum.
-func Largest(w []int64, c int64, taken []bool) int64 {
+// such a subset, unless the watch ends; it is not ok then. O(2^(n/2)) time and memory, or O(n·c) if
+// that is less. It keeps the sums of both halves but not which amounts they are of: the halves are
+// solved again for their own sum.
+func Largest(w []int64, c int64, taken []bool, watch *work.Watch) (best int64, ok bool) {
 	switch n := len(w); n {
 	case 0:
-		return 0
+		return 0, true
 	case 1:
 		taken[0] = w[0] <= c
 		if taken[0] {
-			return w[0]
+			best = w[0]
 		}
-		return 0
+		return best, true
 	default:
-		a, b := sums(w[:n/2], c), sums(w[n/2:], c)
+		a, ok := sums(w[:n/2], c, watch)
+		if !ok {
+			return 0, false
+		}
+		b, ok := sums(w[n/2:], c, watch)
+		if !ok {
+			return 0, false
+		}
 		best, left := int64(-1), int64(0)
 		// Invariant: no pair with b[j+1:] or with a[:i] is better than best.
 		j := len(b) - 1
@@ -41,37 +49,44 @@ func Largest(w []int64, c int64, taken []bool) int64 {
 				best, left = a[i]+b[j], a[i]
 			}
 		}
-		Largest(w[:n/2], left, taken[:n/2])
-		Largest(w[n/2:], best-left, taken[n/2:])
-		return best
+		if _, ok := Largest(w[:n/2], left, taken[:n/2], watch); !ok {
+			return 0, false
+		}
+		_, ok = Largest(w[n/2:], best-left, taken[n/2:], watch)
+		return best, ok
 	}
 }
 
-// sums returns the different subset sums of w that are at most c, sorted.
-func sums(w []int64, c int64) []int64 {
+// sums returns the different subset sums of w that are at most c, sorted, unless the watch ends.
+func sums(w []int64, c int64, watch *work.Watch) (list []int64, ok bool) {
 	most := min(int64(1)<<len(w), min(c, math.MaxInt32-1)+1)
 	list, next := make([]int64, 1, most), make([]int64, 0, most)
 	for _, x := range w {
 		// Merge list with list + x, which runs behind it.
 		next = next[:0]
 		i := 0
-		for _, s := range list {
-			if s > c-x {
-				break
+		for block := range slices.Chunk(list, mergeBlock) {
+			if watch.Spend(2 * mergeSteps * len(block)) {
+				return nil, false
 			}
-			s += x
-			for i < len(list) && list[i] < s {
-				next = append(next, list[i])
-				i++
-			}
-			if i == len(list) || list[i] > s {
-				next = append(next, s)
+			for _, s := range block {
+				if s > c-x {
+					break
+				}
+				s += x
+				for i < len(list) && list[i] < s {
+					next = append(next, list[i])
+					i++
+				}
+				if i == len(list) || list[i] > s {
+					next = append(next, s)
+				}
 			}
 		}
 		next = append(next, list[i:]...)
 		list, next = next, list
 	}
-	return list
+	return list, true
 }
 
 // MaxHalves is the largest number of amounts that Halves takes: two lists of 2¹⁸ sums, 8
