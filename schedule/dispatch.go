@@ -212,9 +212,9 @@ func (d *Dispatcher) checkTime(now float64) error {
 }
 
 // Next returns the next site for a client, or [None] if it has nothing to do at the moment. After
-// None, ask again when another client has observed a site, gave one back, was removed or fell
-// silent (see [Dispatcher.Alarm]). A client holds one site at a time. The error is ErrUnknown,
-// ErrBusy or ErrTime.
+// None, ask again when a site was added, or another client has observed a site, gave one back, was
+// removed or fell silent (see [Dispatcher.Alarm]). A client holds one site at a time. The error is
+// ErrUnknown, ErrBusy or ErrTime.
 func (d *Dispatcher) Next(client int, now float64) (site int, err error) {
 	if err := d.check(client, now); err != nil {
 		return None, err
