@@ -43,7 +43,7 @@ func (u *weightUnit) in(weight float64) float64 { return math.Ldexp(weight, -u.e
 // have limited capacities, heavier sites get faster arms, and only the ratios of weights matter. If
 // no arm is limited, every site gets its fastest arm and weights do not matter. Weights are kept as
 // float32, so one below 1e-45 counts as 0. O(1). The error is ErrUnknown, or ErrConfig for a weight
-// below 0 or above 3e38.
+// below 0 or above math.MaxFloat32.
 func (a *Assigner) SetWeight(site int, weight float64) error {
 	slot, err := a.siteSlot(site)
 	if err != nil {
