@@ -52,9 +52,9 @@ func (p *Poll) Outcome() Outcome {
 	return Failed
 }
 
-// Unreachable reports whether no answer came, the answer broke off or was a part (206), its status
-// was 5xx, or the caller could not keep it ([Fetch].End). An answer that the caller closed early was
-// reached.
+// Unreachable reports whether no answer came, the answer broke off or was no whole page (101, 205,
+// 206, 226), its status was 5xx, or the caller could not keep it ([Fetch].End). An answer that the
+// caller closed early was reached.
 //
 // It matters for a robots.txt (RFC 9309, section 2.3.1). If that is unreachable, nothing may be
 // polled until it is reached: half a robots.txt may lack the line that forbids. Any 4xx means that

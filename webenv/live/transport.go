@@ -24,8 +24,8 @@ import (
 //
 // A GET is reported when its body has been read to the end or closed. If it has no body, it is
 // reported at once; the caller gets an answer 304 as it came. Other methods, and GETs with Range or
-// Upgrade, pass through unseen. An answer 200 without content is an empty page; 101, 205 and 206 are
-// errors. A 101 has no body, as nobody asked for another protocol.
+// Upgrade, pass through unseen. An answer 200 without content is an empty page; 101, 205, 206 and
+// 226 are errors. A 101 has no body, as nobody asked for another protocol.
 //
 // [Poll].Changed is about the body of the page, Minor about menus, headers and footers. A change
 // may be reported late, at a poll whose answer is 304 or the same as before: the change first
