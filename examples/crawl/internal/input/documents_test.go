@@ -281,3 +281,22 @@ func TestTooManySitemaps(t *testing.T) {
 		}
 	}
 }
+
+// Each sitemap of an index is read once, however often it is named, and an index that names itself has an end.
+func TestSitemapsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	const index, pages = "http://a.test/index", "http://a.test/pages"
+	reads := map[string]int{}
+	get := func(url string) ([]byte, error) {
+		reads[url]++
+		if url == pages {
+			return []byte("<urlset><url><loc>http://a.test/x</loc></url></urlset>"), nil
+		}
+		again := "<sitemap><loc>" + pages + "</loc></sitemap>"
+		return []byte("<sitemapindex>" + again + "<sitemap><loc>" + index + "</loc></sitemap>" + again + "</sitemapindex>"), nil
+	}
+	entries, err := Sitemap(get, index, func([]Entry) {})
+	require.NoError(t, err)
+	require.Equal(t, []Entry{{URL: "http://a.test/x"}}, entries)
+	require.Equal(t, map[string]int{index: 1, pages: 1}, reads)
+}
