@@ -42,7 +42,7 @@ type Board struct {
 	changed chan struct{}
 }
 
-// Board returns the board of the cluster; nil where the server is within the process.
+// Board returns the board of the cluster; nil where there is no Session.
 func (e *Engine) Board() *Board { return e.board }
 
 func (e *Engine) createBoard(ctx context.Context) error {

@@ -85,7 +85,7 @@ type Config struct {
 	Lease time.Duration
 	// SyncAlways has each record written through to the disk before it counts.
 	SyncAlways bool
-	// LookOnly creates nothing on servers elsewhere; where there is nothing Open returns ErrNone.
+	// LookOnly creates nothing on servers elsewhere, and does not join; where there is nothing Open returns ErrNone.
 	LookOnly bool
 	// KeepLog purges nothing: the log is then an account of all polls.
 	KeepLog bool
@@ -201,7 +201,7 @@ func (e *Engine) open(ctx context.Context) error {
 	if err := e.create(ctx); err != nil {
 		return err
 	}
-	if e.clean(ctx); e.server != nil {
+	if e.clean(ctx); e.server != nil || e.cfg.LookOnly { // who only looks is no node
 		return nil
 	}
 	if err := e.createBoard(ctx); err != nil {
@@ -210,7 +210,7 @@ func (e *Engine) open(ctx context.Context) error {
 	return e.join(ctx)
 }
 
-// Session returns that of this node in a cluster; nil where the server is within the process.
+// Session returns that of this node in a cluster; nil where the server is within the process, or for who only looks.
 func (e *Engine) Session() *Session { return e.session }
 
 // writable checks that a folder and what is in it can be written to, which a server would not say: it

@@ -512,3 +512,27 @@ func TestNamesake(t *testing.T) {
 	time.AfterFunc(3*lease, first.Close)
 	open(t, engine.Impatient(cfg, time.Minute))
 }
+
+// Who only looks is no node: it may have the name of a live one, as where a node's own command line is given once
+// more for a dry run, and takes the name from nobody.
+func TestLooksByAnyName(t *testing.T) {
+	t.Parallel()
+	const lease = 2 * time.Second
+	cfg := engine.Config{Access: engine.Access{URL: serve(t)}, Name: "one", Lease: lease, Log: slog.New(slog.DiscardHandler)}
+	node, err := engine.Open(t.Context(), cfg)
+	require.NoError(t, err)
+	s, err := node.Own(t.Context(), 0)
+	require.NoError(t, err)
+	appendAll(t, s, "a")
+	looks := engine.Impatient(cfg, lease)
+	looks.LookOnly = true
+	e := open(t, looks)
+	seen, err := e.Look(t.Context(), 0)
+	require.NoError(t, err)
+	_, records := restored(t, seen)
+	require.Equal(t, []string{"a"}, records)
+	node.Close()
+	again, err := engine.Open(t.Context(), engine.Impatient(cfg, lease))
+	require.NoError(t, err, "while the other one looks")
+	again.Close()
+}
