@@ -166,10 +166,10 @@ func post(ctx context.Context, client *http.Client, to, userAgent string, body [
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
-	err = errors.Join(err, resp.Body.Close())
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // so that the connection is kept; the status says all
 	if resp.StatusCode/100 != 2 {
-		err = errors.New(resp.Status)
+		return errors.New(resp.Status)
 	}
-	return err
+	return nil
 }

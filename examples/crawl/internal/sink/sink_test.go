@@ -173,6 +173,25 @@ func TestWebhook(t *testing.T) {
 	require.EqualValues(t, 2, calls.Load())
 }
 
+// The status says that a version was taken, also where the text with it breaks off: it would be sent again and again.
+func TestWebhookBreaksOff(t *testing.T) {
+	t.Parallel()
+	for status, ok := range map[int]bool{200: true, 503: false} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "taken")
+		}))
+		err := Webhook(web.URL, "my-bot/1")(t.Context(), version("one"))
+		web.Close()
+		if ok {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "503")
+		}
+	}
+}
+
 // A version counts as taken only where its JSON arrived: a redirect that makes a GET of the request is a failure.
 func TestWebhookRedirects(t *testing.T) {
 	t.Parallel()
