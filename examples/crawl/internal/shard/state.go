@@ -479,6 +479,10 @@ func (s *State) polled(p *Page, e *Event) (err error) {
 		if err := s.enter(p); err != nil {
 			return err
 		}
+	case e.Result == First && s.vetoes == nil: // to the learner it is a failure, and those before it would double the wait
+		if err := errors.Join(s.bar(p), s.enter(p)); err != nil {
+			return err
+		}
 	}
 	err = live.Tell[string](teller{s.Learner, s, p, e}, p.URL, e.At, e.poll())
 	if e.Result == Gone {

@@ -32,8 +32,7 @@ func (t teller) Observe(key string, now time.Time, changed bool) error {
 // is put off for as long as the learner would have done.
 func (t teller) GiveBack(key string, now time.Time) error {
 	err := t.Keyed.GiveBack(key, now)
-	asked := !errors.Is(err, knapsack.ErrNotAsked)
-	if asked && (err != nil || t.event.Result != First || t.page.shortest == 0) {
+	if !errors.Is(err, knapsack.ErrNotAsked) {
 		return err
 	}
 	return t.state.putOff(t.page, now, t.event.Until)
@@ -75,12 +74,12 @@ func (p *Page) firstCopy() bool {
 // GiveBack of [knapsack.RateFilter], in cycles of so many seconds.
 func (p *Page) patience(cycle float64) float64 {
 	all := p.History()
-	first := len(all) - 1 // of the failures in a row
-	for first > 0 && all[first-1].Result > First {
+	first := len(all) - 1 // of the failures in a row, among which a first copy is none
+	for !p.firstCopy() && first > 0 && all[first-1].Result > First {
 		first--
 	}
 	since := cycle
-	if first > 0 {
+	if first > 0 && all[first-1].Result <= First {
 		since = all[first].At.Sub(all[first-1].At).Seconds()
 	}
 	wait := max(min(since, cycle)/2, cycle/8)

@@ -57,6 +57,57 @@ func TestFailuresAreReplayed(t *testing.T) {
 	require.InDelta(t, want, got, 0.5*float64(want)+5)
 }
 
+// A page that failed before its first copy is polled as soon after that as any other, also where the log is replayed:
+// the copy is no failure, and those before it have had their waits.
+func TestFirstCopyAfterFailures(t *testing.T) {
+	t.Parallel()
+	const cycle, down = 100, 6
+	s := newState(t)
+	for i := range cycle {
+		e := Event{Kind: Add, URL: fmt.Sprint("http://a.test/", i), At: begin}
+		apply(t, s, []Event{e, {Kind: Polled, URL: e.URL, At: begin, Result: First}})
+	}
+	run(t, s, begin, 10*cycle)
+	snapshot, err := s.MarshalBinary()
+	require.NoError(t, err)
+	again := newState(t)
+	require.NoError(t, again.UnmarshalBinary(snapshot))
+
+	now := begin.Add(10 * cycle * time.Second)
+	late := Event{Kind: Add, URL: "http://b.test/late", At: now}
+	since := []Event{late, {Kind: Polled, URL: late.URL, At: now, Result: Failed}}
+	apply(t, s, since)
+	next := func(s *State) (e Event) {
+		for {
+			now = now.Add(time.Second)
+			if url, err := s.Learner.Next(now); err == nil {
+				return Event{Kind: Polled, URL: url, At: now}
+			}
+		}
+	}
+	for failed := 1; failed <= down; {
+		e := next(s)
+		if e.URL == late.URL {
+			if failed++; failed <= down {
+				e.Result = Failed
+			} else {
+				e.Result = First
+			}
+		}
+		apply(t, s, []Event{e})
+		since = append(since, e)
+	}
+	apply(t, again, since)
+	found := now
+	for _, s := range []*State{s, again} {
+		now = found
+		for e := next(s); e.URL != late.URL; e = next(s) {
+			apply(t, s, []Event{e})
+			require.Less(t, now.Sub(found), 2*cycle*time.Second)
+		}
+	}
+}
+
 // A page is left alone as GiveBack has it.
 func TestPatience(t *testing.T) {
 	t.Parallel()
@@ -81,7 +132,7 @@ func TestPatience(t *testing.T) {
 	}
 	poll(time.Second, Unchanged)
 	require.Equal(t, 125., poll(time.Second, Failed))
-	poll(time.Second, First)
+	require.Equal(t, 500., poll(time.Second, First))
 	require.Equal(t, 500., poll(time.Hour, Failed))
 }
 
