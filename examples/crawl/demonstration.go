@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -192,10 +193,13 @@ func (s *settings) race(ctx context.Context, all []*contestant, length time.Dura
 	}
 	wait.Wait()
 	err := errors.Join(errs...)
-	if errors.Is(err, context.Canceled) { // interrupted: what there is is printed
-		return nil
+	if !errors.Is(err, context.Canceled) {
+		return err
 	}
-	return err
+	if slices.ContainsFunc(all, func(c *contestant) bool { return c.began.IsZero() }) {
+		return errors.New("stopped before all first copies were there: there are no figures")
+	}
+	return nil // interrupted: what there is is printed
 }
 
 // known fills in what the webs know.

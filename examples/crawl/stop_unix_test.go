@@ -36,12 +36,12 @@ func TestSecondSignal(t *testing.T) {
 	require.True(t, ok && status.Signal() == syscall.SIGINT, "%v\n%s", err, log.String())
 }
 
-// A demonstration that is told to end leaves nothing behind.
+// A demonstration that is told to end leaves nothing behind, and prints no figures where it has not begun to count.
 func TestDemonstrationEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var log output
-	cmd := command("-n", "4", "-page", "127.0.0.1:0")
+	cmd := command("-n", "400", "-page", "127.0.0.1:0")
 	cmd.Env = append(cmd.Env, "TMPDIR="+dir)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	require.NoError(t, cmd.Start())
@@ -52,6 +52,8 @@ func TestDemonstrationEnds(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left, log.String())
+	require.NotContains(t, log.String(), "time crawled")
+	require.Contains(t, log.String(), "there are no figures")
 }
 
 // Where the state cannot be a folder there is nothing to wait for.
