@@ -65,6 +65,44 @@ func TestCopiesDrawOnTheBudget(t *testing.T) {
 	}
 }
 
+// A page whose poll was taken back, as its new version could not be kept, is polled again, also where the others are
+// not to be asked for a day.
+func TestTakenBack(t *testing.T) {
+	t.Parallel()
+	s, now, polls := newState(t), &handClock{begin}, map[string]int{}
+	l := NewLoop(Config{State: s, Clock: now, PerSecond: 0.1, Window: 10, Submit: func(j Job) { polls[j.URL]++ }})
+	const page, other = "http://a.test/", "http://b.test/"
+	for _, url := range []string{page, other} {
+		apply(t, s, []Event{{Kind: Add, URL: url, At: begin}, {Kind: Polled, URL: url, At: begin, Result: First}})
+	}
+	l.due = begin
+	for range 1000 {
+		now.now = now.now.Add(time.Second)
+		require.NoError(t, l.ask())
+		for range l.inFlight {
+			for url := range s.Learner.InFlight() {
+				apply(t, s, []Event{{Kind: Polled, URL: url, At: now.now}})
+			}
+		}
+		l.inFlight, l.notReady = 0, time.Time{} // as the record lands
+	}
+	busy := Event{Kind: Polled, URL: other, At: now.now, Result: Vetoed, Status: 503, Until: now.now.Add(24 * time.Hour)}
+	apply(t, s, []Event{busy})
+	before := polls[page]
+	for polls[page] == before {
+		now.now = now.now.Add(time.Second)
+		require.NoError(t, l.ask())
+	}
+	now.now = now.now.Add(time.Minute)
+	require.NoError(t, l.ask())
+	l.abandon(page)
+	for range 3600 {
+		now.now = now.now.Add(time.Second)
+		require.NoError(t, l.ask())
+	}
+	require.Equal(t, before+2, polls[page], "which nobody answers")
+}
+
 // Without a budget there is no first copy, unless they are free.
 func TestFreeCopies(t *testing.T) {
 	t.Parallel()

@@ -177,6 +177,7 @@ func (l *Loop) abandon(url string) {
 		return
 	}
 	p.taken = false
+	l.notReady = time.Time{} // the learner may have the page sooner than what it had before
 	if p.Stage == Crawled {
 		_ = l.cfg.State.Learner.GiveBack(url, l.cfg.Clock.Now()) // or it was not asked for
 	}
