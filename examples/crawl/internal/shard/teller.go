@@ -17,10 +17,13 @@ type teller struct {
 	event *Event
 }
 
+// Observe tells of an answer. One that the learner does not wait for ends what putOff did: the page has not failed since.
 func (t teller) Observe(key string, now time.Time, changed bool) error {
 	err := t.Keyed.Observe(key, now, changed)
 	if errors.Is(err, knapsack.ErrNotAsked) {
-		err = t.Record(key, now, changed)
+		if err = t.Record(key, now, changed); err == nil {
+			err = t.Defer(key, time.Time{})
+		}
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -106,6 +107,58 @@ func TestFirstCopyAfterFailures(t *testing.T) {
 			require.Less(t, now.Sub(found), 2*cycle*time.Second)
 		}
 	}
+}
+
+// Pages that failed for long and were found again since the latest snapshot are polled after a restart as they would
+// have been: no wait from before their answers is left.
+func TestRecoveryIsReplayed(t *testing.T) {
+	t.Parallel()
+	const pages, cycle = 20, 100
+	live := newState(t)
+	for i := range cycle {
+		e := Event{Kind: Add, URL: fmt.Sprintf("http://host%d.test/%d", i/pages, i), At: begin}
+		apply(t, live, []Event{e, {Kind: Polled, URL: e.URL, At: begin, Result: First}})
+	}
+	polled := func(s *State, from time.Time, cycles int, down bool) (events []Event, of map[string]int) {
+		of = map[string]int{}
+		for i := range cycles * cycle {
+			now := from.Add(time.Duration(i) * time.Second)
+			url, err := s.Learner.Next(now)
+			if err != nil {
+				continue
+			}
+			e := Event{Kind: Polled, URL: url, At: now, Result: Result(i % 2)}
+			if HostOf(url) == "host0.test" {
+				if of[url]++; down {
+					e.Result = Failed
+				}
+			}
+			apply(t, s, []Event{e})
+			events = append(events, e)
+		}
+		return events, of
+	}
+	polled(live, begin, 10, false)
+	snapshot, err := live.MarshalBinary()
+	require.NoError(t, err)
+	at := func(cycles int) time.Time { return begin.Add(time.Duration(cycles) * cycle * time.Second) }
+	failed, _ := polled(live, at(10), 20, true)
+	var found []Event
+	end := 30
+	for of := map[string]int{}; len(of) < pages; end++ {
+		events, more := polled(live, at(end), 1, false)
+		maps.Copy(of, more)
+		found = append(found, events...)
+	}
+	again := newState(t)
+	require.NoError(t, again.UnmarshalBinary(snapshot))
+	apply(t, again, failed)
+	apply(t, again, found)
+	_, want := polled(live, at(end), 2, false)
+	_, got := polled(again, at(end), 2, false)
+	t.Logf("recovered at %d; pages polled in two cycles: %d without a restart, %d after one", end, len(want), len(got))
+	require.Len(t, want, pages)
+	require.Len(t, got, pages)
 }
 
 // A page is left alone as GiveBack has it.
