@@ -161,6 +161,11 @@ func TestPass(t *testing.T) {
 	resp, _, err = get(t, p, web.URL+"/same", 10*time.Second)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusNotModified, resp.StatusCode)
+	long := strings.Repeat("a", fetch.LongestHeader-1000) // a redirect may lead there
+	resp, body, err = get(t, p, web.URL+"/echo?"+long, 10*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.Contains(t, body, long)
 	for _, path := range []string{"/cut", "/stalls"} {
 		resp, body, err = get(t, p, web.URL+path, 3*time.Second)
 		require.NotNil(t, resp)

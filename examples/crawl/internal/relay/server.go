@@ -72,8 +72,9 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{cfg: cfg, turns: make(chan struct{}, cfg.turns)}
 	s.http = http.Server{
-		Handler: s, ReadHeaderTimeout: slack, IdleTimeout: 2 * idle, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
+		Handler: s, ReadHeaderTimeout: slack, IdleTimeout: 2 * idle,
+		MaxHeaderBytes: 2 * fetch.LongestHeader, // a URL may be as long as the redirect that leads there
+		ErrorLog:       slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
 	return s
 }
