@@ -134,7 +134,7 @@ func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	f.DurationVar(&s.delay, "delay", time.Second, "least `time` between two requests to a host; a longer Crawl-delay takes precedence")
 	f.DurationVar(&s.timeout, "timeout", 30*time.Second, "`time` for a request")
 	f.DurationVar(&s.every, "refresh", time.Hour, "`time` after which lists, sitemaps and feeds are read again")
-	f.Float64Var(&s.mostRemoved, "most-removed", 0.25, "greatest `share` of the pages that is removed because the sources no longer name them. If more are missing, of all or of those of a node, or if a line is wrong, all stay. This is checked at a start (not in a cluster) and when the sources are read again. With 1 the share has no limit, but if the sources name no page, all stay")
+	f.Float64Var(&s.mostRemoved, "most-removed", 0.25, "greatest `share` of the pages that is removed because the sources no longer name them; one page may always be. If more are missing, of all or of those of a node, or if a line is wrong, all stay. This is checked at a start (not in a cluster) and when the sources are read again. With 1 the share has no limit, but if the sources name no page, all stay")
 	f.BoolVar(&s.exact, "exact", false, "compare pages byte by byte, instead of learning what is noise")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print what would be polled in the next hour and why, and poll nothing; refused while a crawl works in the same folder")
 	f.StringVar(&s.idHeader, "id-header", "", "`header` in which to send the number of the poll, such as X-Poll-Id, for comparing a server's log with the crawler's")
