@@ -301,7 +301,7 @@ func (s *State) add(e *Event) error {
 		return nil
 	}
 	err := s.settle(p, &had)
-	if p.shortest != had.shortest && p.firstCopy() {
+	if (p.shortest != had.shortest || p.longest != had.longest) && p.firstCopy() {
 		all := p.History()
 		err = errors.Join(err, s.putOff(p, all[len(all)-1].At, time.Time{}))
 	}

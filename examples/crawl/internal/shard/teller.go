@@ -42,15 +42,17 @@ func (t teller) GiveBack(key string, now time.Time) error {
 }
 
 // putOff puts a page off that failed at a time, or whose first copy came then, at least until another time. To the
-// learner a first copy is no answer, so that the shortest interval would not count from it.
+// learner a first copy is no answer, so that the intervals would not count from it.
 func (s *State) putOff(p *Page, at, least time.Time) error {
 	return s.filter(func(f *knapsack.RateFilter, page func(string) (int, error)) error {
 		wait := 0.0
-		if p.firstCopy() {
-			wait = p.shortest
-		}
 		if stats := f.Stats(); stats.Budget > 0 {
-			wait = max(wait, p.patience(float64(stats.Pages)/stats.Budget))
+			wait = p.patience(float64(stats.Pages) / stats.Budget)
+		}
+		if p.firstCopy() {
+			if wait = max(wait, p.shortest); p.longest > 0 {
+				wait = min(wait, p.longest)
+			}
 		}
 		id, err := page(p.URL)
 		if err != nil || wait == 0 && !p.firstCopy() {

@@ -189,6 +189,43 @@ func TestPatience(t *testing.T) {
 	require.Equal(t, 500., poll(time.Hour, Failed))
 }
 
+// The wait after a first copy, which is a part of a cycle, is no longer than the longest interval of the page.
+func TestLongestIntervalFromTheFirstCopy(t *testing.T) {
+	t.Parallel()
+	const longest = 20
+	for _, later := range []bool{false, true} { // it is set when there is a copy
+		s := newState(t)
+		for i := range 300 {
+			e := Event{Kind: Add, URL: fmt.Sprintf("http://host%d.test/%d", i%10, i), At: begin}
+			apply(t, s, []Event{e, {Kind: Polled, URL: e.URL, At: begin, Result: First}})
+		}
+		run(t, s, begin, 1000)
+		from := begin.Add(1000 * time.Second)
+		late := Event{Kind: Add, URL: "http://a.test/late", At: from}
+		if !later {
+			late.Longest = longest
+		}
+		apply(t, s, []Event{late, {Kind: Polled, URL: late.URL, At: from, Result: First}})
+		if later {
+			late.Longest = longest
+			apply(t, s, []Event{late})
+		}
+		after := 1
+		for ; ; after++ {
+			now := from.Add(time.Duration(after) * time.Second)
+			url, err := s.Learner.Next(now)
+			if err != nil {
+				continue
+			}
+			if url == late.URL {
+				break
+			}
+			apply(t, s, []Event{{Kind: Polled, URL: url, At: now, Result: Changed}})
+		}
+		require.InDelta(t, longest, after, 5)
+	}
+}
+
 // The shortest interval of a page counts from its first copy on, also one that is set, raised or taken back after that.
 func TestShortestIntervalFromTheFirstCopy(t *testing.T) {
 	t.Parallel()
