@@ -451,8 +451,14 @@ func (s *State) hint(p *Page, e *Event) error {
 			return err
 		}
 		at := float64(e.At.UnixNano()) / 1e9
-		if err := f.Signal(id, e.Source, at); err != nil && !errors.Is(err, knapsack.ErrTime) {
+		if err := f.Signal(id, e.Source, at); err != nil {
+			if errors.Is(err, knapsack.ErrTime) {
+				return nil
+			}
 			return err
+		}
+		if all := p.History(); p.firstCopy() && e.At.After(all[len(all)-1].At) { // that is old already, see putOff
+			return f.Defer(id, seconds(all[len(all)-1].At)+p.shortest)
 		}
 		return nil
 	})

@@ -226,6 +226,43 @@ func TestLongestIntervalFromTheFirstCopy(t *testing.T) {
 	}
 }
 
+// A first copy that a hint says is old is not waited with, but for the page's shortest interval. One from before it, as
+// sources have after a restart, says nothing.
+func TestHintAfterTheFirstCopy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		hint, shortest float64
+		least, most    int
+	}{{-10, 0, 100, 500}, {30, 0, 30, 40}, {30, 60, 60, 70}} {
+		s := newState(t)
+		for i := range 300 {
+			e := Event{Kind: Add, URL: fmt.Sprintf("http://host%d.test/%d", i%10, i), At: begin}
+			apply(t, s, []Event{e, {Kind: Polled, URL: e.URL, At: begin, Result: First}})
+		}
+		run(t, s, begin, 1000)
+		from := begin.Add(1000 * time.Second)
+		late := Event{Kind: Add, URL: "http://a.test/late", At: from, Shortest: c.shortest}
+		apply(t, s, []Event{late, {Kind: Polled, URL: late.URL, At: from, Result: First}})
+		after := 1
+		for ; ; after++ {
+			now := from.Add(time.Duration(after) * time.Second)
+			if after == 30 {
+				apply(t, s, []Event{{Kind: Hint, URL: late.URL, At: from.Add(time.Duration(c.hint) * time.Second)}})
+			}
+			url, err := s.Learner.Next(now)
+			if err != nil {
+				continue
+			}
+			if url == late.URL {
+				break
+			}
+			apply(t, s, []Event{{Kind: Polled, URL: url, At: now, Result: Result(after % 2)}})
+		}
+		require.GreaterOrEqual(t, after, c.least, "%+v", c)
+		require.LessOrEqual(t, after, c.most, "%+v", c)
+	}
+}
+
 // The shortest interval of a page counts from its first copy on, also one that is set, raised or taken back after that.
 func TestShortestIntervalFromTheFirstCopy(t *testing.T) {
 	t.Parallel()
