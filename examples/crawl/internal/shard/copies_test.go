@@ -103,6 +103,41 @@ func TestTakenBack(t *testing.T) {
 	require.Equal(t, before+2, polls[page], "which nobody answers")
 }
 
+// A page that a user asks for again and again, or that is being polled, is polled once: more polls would find the same
+// change, and take the host's time.
+func TestPollNow(t *testing.T) {
+	t.Parallel()
+	s, now, jobs := newState(t), &handClock{begin}, make(chan Job, 10)
+	l := NewLoop(Config{State: s, Clock: now, Submit: func(j Job) { jobs <- j }})
+	apply(t, s, []Event{{Kind: Add, URL: "http://a.test/new", At: begin}})
+	for _, url := range []string{"http://a.test/", "http://a.test/asked"} {
+		apply(t, s, []Event{{Kind: Add, URL: url, At: begin}, {Kind: Polled, URL: url, At: begin, Result: First}})
+	}
+	asked, err := s.Learner.Next(begin)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx) }()
+	for _, url := range []string{"http://a.test/new", "http://a.test/", "http://a.test/asked"} {
+		for range 3 {
+			require.NoError(t, l.PollNow(ctx, url))
+		}
+		if url == asked {
+			require.Empty(t, jobs)
+			continue
+		}
+		require.Len(t, jobs, 1)
+		l.Tell(ctx, Event{Kind: Polled, URL: (<-jobs).URL, At: begin, Result: First})
+		require.Eventually(t, func() bool {
+			require.NoError(t, l.PollNow(ctx, url))
+			return len(jobs) > 0
+		}, 10*time.Second, time.Millisecond, "it was answered")
+		<-jobs
+	}
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
 // Without a budget there is no first copy, unless they are free.
 func TestFreeCopies(t *testing.T) {
 	t.Parallel()

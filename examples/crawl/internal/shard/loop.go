@@ -198,7 +198,7 @@ func (l *Loop) Held() context.Context {
 	return l.cfg.Log.Held()
 }
 
-// PollNow polls a page that the learner did not ask for.
+// PollNow polls a page that the learner did not ask for, unless it is being polled already.
 func (l *Loop) PollNow(ctx context.Context, url string) error {
 	var err error
 	if failed := l.Do(ctx, func(s *State) {
@@ -207,7 +207,15 @@ func (l *Loop) PollNow(ctx context.Context, url string) error {
 			err = fmt.Errorf("%w: %s", knapsack.ErrUnknown, url)
 			return
 		}
-		l.submit(p)
+		for asked := range s.Learner.InFlight() {
+			if asked == url {
+				return
+			}
+		}
+		if !p.taken {
+			p.taken = true
+			l.submit(p)
+		}
 	}); failed != nil {
 		return failed
 	}

@@ -38,7 +38,7 @@ type Page struct {
 	Host  *Host
 	Stage Stage
 
-	taken                     bool // by Loop.Take, and not answered
+	taken                     bool // by Loop.Take or Loop.PollNow, and not answered
 	weight, shortest, longest float64
 	copy                      []byte // state of a live.Transport of this page alone
 	learnt                    []byte // of a barred page, see Keyed.Export
