@@ -102,6 +102,7 @@ type settings struct {
 func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("crawl", intro, "the demonstration in ten seconds", stdout, stderr)}
 	f := s.Flags
+	f.Lookup("seed").Usage = "`seed` of all random numbers; figures also depend on when answers come"
 	f.DurationVar(&s.length, "for", 0, "`time` to crawl; 0 means a minute for the demonstration, and otherwise until interrupted")
 	f.Var((*objective)(&s.objective), "objective", "`name` of what the budget buys: "+objectives+"; by default freshness, and detections for the demonstration and -frontier; a crawl keeps the one that it began with")
 	f.StringVar(&s.page, "page", "127.0.0.1:8765", "`address` of the live page; the default is reachable from this machine only; empty for none")

@@ -91,6 +91,7 @@ type settings struct {
 func parse(args []string, stdout, stderr io.Writer) (*settings, error) {
 	s := &settings{Program: report.NewProgram("serve", intro, "serve for one second only; crawl for ten days", stdout, stderr)}
 	var faults string
+	s.Flags.Lookup("seed").Usage = "`seed` of all random numbers: same seed, same web; with -crawl, same figures"
 	s.Flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`address` to listen on")
 	s.Flags.IntVar(&s.pages, "n", 500, fmt.Sprintf("`pages` of the web, up to %d", mostPages))
 	s.Flags.IntVar(&s.size, "size", 2000, fmt.Sprintf("least `bytes` of a page, up to %d", mostBytes))
