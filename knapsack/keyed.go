@@ -418,7 +418,8 @@ func (k *Keyed[K]) Signal(key K, source int, at time.Time) error {
 // ends an earlier Defer. It returns an error that wraps errors.ErrUnsupported if the learner has no
 // Defer.
 func (k *Keyed[K]) Defer(key K, until time.Time) error {
-	if until.IsZero() {
+	ends := until.IsZero()
+	if ends {
 		until = time.Unix(0, 0)
 	}
 	return k.answer(key, until, func(page int, at float64) error {
@@ -427,6 +428,9 @@ func (k *Keyed[K]) Defer(key K, until time.Time) error {
 		})
 		if !ok {
 			return k.lacks("Defer")
+		}
+		if ends {
+			at = math.Inf(-1)
 		}
 		return l.Defer(page, at)
 	})

@@ -171,7 +171,7 @@ func TestKeyedOptionalMethods(t *testing.T) {
 	require.NoError(t, k.Defer(url(2), after(500)))
 	same()
 	require.False(t, must(k.Due(url(2))).Before(after(500)))
-	require.NoError(t, bare.Defer(2, 0))
+	require.NoError(t, bare.Defer(2, math.Inf(-1)))
 	require.NoError(t, k.Defer(url(2), time.Time{}))
 	same()
 	require.True(t, must(k.Due(url(2))).Before(after(500)))
@@ -280,6 +280,18 @@ func TestKeyedTimes(t *testing.T) {
 			require.Equal(t, s, must(seconds(want)))
 		}
 	}
+}
+
+// The zero time ends a Defer where the clock shows a time before 1970, too, as in a simulation.
+func TestKeyedDeferEndsBefore1970(t *testing.T) {
+	t.Parallel()
+	k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 1)
+	at := time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)
+	require.NoError(t, k.Defer(url(0), at.Add(time.Hour)))
+	require.ErrorIs(t, second(k.Next(at)), ErrNoPage)
+	require.NoError(t, k.Defer(url(0), time.Time{}))
+	require.True(t, must(k.Due(url(0))).IsZero(), "at once")
+	require.NoError(t, second(k.Next(at)))
 }
 
 func TestKeyedZeroValuePanics(t *testing.T) {
