@@ -335,6 +335,22 @@ func TestKeyedForgetsKeys(t *testing.T) {
 	require.Equal(t, []string{url(0), url(2)}, slices.Collect(k.All()))
 }
 
+// A page takes nothing over from one that was removed and whose place it takes.
+func TestKeyedExportOfANewPage(t *testing.T) {
+	t.Parallel()
+	row := func(changed bool) []byte {
+		k := keyed(must(NewRateFilter(0, RateFilterConfig{})), 1)
+		for i := range 20 {
+			at := after(float64(i))
+			require.NoError(t, k.Observe(must(k.Next(at)), at, changed && i == 19))
+		}
+		require.NoError(t, k.Remove(url(0)))
+		require.True(t, k.Add(url(1)))
+		return must(k.Export(url(1)))
+	}
+	require.Equal(t, row(false), row(true))
+}
+
 // What is known of a page goes through a row of a database into a new crawl.
 func TestKeyedExport(t *testing.T) {
 	t.Parallel()

@@ -291,6 +291,7 @@ func (f *RateFilter) Add() (page int) {
 	f.polled[slot] = f.now
 	f.born(slot)
 	f.beliefs[slot] = f.model.Fresh()
+	f.changed.set(uint32(slot), false)
 	f.touched.set(uint32(slot), false)
 	f.added.set(uint32(slot), true)
 	f.leave(uint32(slot))
