@@ -10,7 +10,7 @@ import (
 // page of which little is known begins with. It has the sums of the Marks of the group's pages.
 // The zero value has none.
 //
-// Time: O(1). Memory: 8 bytes a group, and 2 for each page.
+// Time: O(1). Memory: 16 bytes a group, and 2 for each page.
 //
 // # How it works
 //
@@ -24,7 +24,7 @@ import (
 // they are is quicker as well. What all pages lean is nothing that those of a group have in
 // common, and is taken out first: d is less by k times Σd/(Σk + ratio) of all pages.
 type Standing struct {
-	lean, known int32 // sums of those of the Marks
+	lean, known int64 // sums of those of the Marks
 }
 
 // A Mark is what a page contributes to the standing of its group. The zero Mark is that of a
@@ -63,21 +63,21 @@ func MarkFrom(known, lean byte) Mark { return Mark{known, int8(lean)} }
 
 // Add takes in a page that comes.
 func (s *Standing) Add(m Mark) {
-	s.lean += int32(m.lean)
-	s.known += int32(m.known)
+	s.lean += int64(m.lean)
+	s.known += int64(m.known)
 }
 
 // Drop takes out a page that goes.
 func (s *Standing) Drop(m Mark) {
-	s.lean -= int32(m.lean)
-	s.known -= int32(m.known)
+	s.lean -= int64(m.lean)
+	s.known -= int64(m.known)
 }
 
 // of returns by how many nats more than all pages, which lean so much, the others make one expect a page to
 // lean of which nothing is known.
 func (s *Standing) of(own Mark, all float64) (lean float64) {
-	others := float64(s.known-int32(own.known)) / math.MaxUint8
-	lean = float64(s.lean-int32(own.lean))*leanStep - float64(all*others)
+	others := float64(s.known-int64(own.known)) / math.MaxUint8
+	lean = float64(s.lean-int64(own.lean))*leanStep - float64(all*others)
 	return max(-mostStanding, min(mostStanding, lean/(others+ratio)))
 }
 

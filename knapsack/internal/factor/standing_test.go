@@ -72,6 +72,17 @@ func TestMarks(t *testing.T) {
 	require.InEpsilon(t, -float64(mostStanding), alike.Lean(&s, Mark{}), 0.01)
 }
 
+// The sums of a group of ten million pages have room.
+func TestStandingOfManyPages(t *testing.T) {
+	t.Parallel()
+	var s Standing
+	m := MarkOf(1, 2)
+	for range 10_000_000 {
+		s.Add(m)
+	}
+	require.InEpsilon(t, 2, s.of(Mark{}, 0), 1e-6)
+}
+
 // What was learnt of likeness fades with the answers, by a share that is less the more pages there
 // are, from four on.
 func TestLikenessForgets(t *testing.T) {
