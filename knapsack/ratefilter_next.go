@@ -9,8 +9,9 @@ import (
 
 // choose takes a page out of the queue: one whose longest interval is over; else, for a part of the
 // budget, one of which patience is over; else the one with the greatest index, but the
-// one without an answer for longest while the evidence is for equal pages.
-func (f *RateFilter) choose(now float64) (slot uint32) {
+// one without an answer for longest while the evidence is for equal pages. ready is from when on a page might
+// have been polled.
+func (f *RateFilter) choose(now, ready float64) (slot uint32) {
 	index := 0.0
 	tardy := f.tardyPage(now)
 	inTurn := !f.model.Known() || f.inTurn()
@@ -42,7 +43,13 @@ func (f *RateFilter) choose(now float64) (slot uint32) {
 	}
 	f.queue.Take(slot)
 	if g := f.queue.Group(slot); g != queue.None {
-		f.limits.Pace(g).Spend(now, f.period()*f.cost(slot))
+		pace, period := f.limits.Pace(g), f.period()*f.cost(slot)
+		// All pages had to wait, and this one for the share of its group, which says nothing of the budget: that
+		// would fall to the share, then to the share of that, and so on.
+		if pace.Turn() == ready && ready-f.now > period {
+			f.meter.Skip(now-f.now-max(period, now-ready), now)
+		}
+		pace.Spend(now, period)
 		f.paced(g)
 	}
 	return slot

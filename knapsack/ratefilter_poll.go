@@ -30,9 +30,10 @@ func (f *RateFilter) Next(now float64) (page int, err error) {
 	if ready := f.queue.Ready(now); ready > now {
 		return 0, &NoPageError{never(ready)}
 	}
+	ready := f.queue.Ready(f.now)
 	f.queue.Advance(now, forQueue{f})
 	before := f.looks
-	slot := f.choose(now)
+	slot := f.choose(now, ready)
 	page = f.ask(int(slot), now)
 	f.measure(now, f.cost(slot))
 	f.startDeadlines()

@@ -121,6 +121,43 @@ func TestBudgetWhilePagesComeAndGo(t *testing.T) {
 	}
 }
 
+// Groups in which all pages are get their shares for good, also where these are less than the whole budget: what is
+// not polled for that makes the budget no smaller. The caller may.
+func TestMaxShareOfAllPages(t *testing.T) {
+	t.Parallel()
+	const n, ticks = 60, 4000
+	for _, shares := range [][]float64{{0.3}, {0.5, 0.45}, {0.2, 0.2, 0.2, 0.2}} {
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		all := 0.0
+		for g, share := range shares {
+			group := must(f.AddGroup(GroupConfig{MaxShare: share}))
+			for page := g; page < n; page += len(shares) {
+				require.NoError(t, f.SetGroup(page, group))
+			}
+			all += share
+		}
+		now := 0.0
+		for _, budget := range []float64{1, 0.1} {
+			polls := 0
+			for k := range 2 * ticks {
+				now += 1 / budget
+				page, err := f.Next(now)
+				if err != nil {
+					require.ErrorIs(t, err, ErrNoPage)
+					continue
+				}
+				if k >= ticks {
+					polls++
+				}
+				require.NoError(t, f.Observe(page, now, page%3 == 0))
+			}
+			t.Logf("shares %v, budget %v: %d polls in %d ticks", shares, budget, polls, ticks)
+			require.LessOrEqual(t, float64(polls), 1.05*all*ticks)
+			require.GreaterOrEqual(t, float64(polls), 0.7*all*ticks)
+		}
+	}
+}
+
 // The share of a group begins when the budget is known, and is not saved up for a burst of polls.
 func TestMaxShareInBursts(t *testing.T) {
 	t.Parallel()

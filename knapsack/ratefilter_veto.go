@@ -51,6 +51,7 @@ type GroupConfig struct {
 	// MaxShare is the greatest share of the budget, in (0, 1]; 0 for none. While the budget pays
 	// for k polls, the group gets at most k·MaxShare + 2 of them. The budget is measured from the
 	// calls of Next: the limit begins once they have taken some time and there were 17 of them.
+	// While all pages wait for shares, it counts as what it was.
 	// What a group does not use is not saved up, so that it gets one or two polls of those that
 	// are asked for at the same time: spread the calls, or use MaxInFlight.
 	MaxShare float64

@@ -43,6 +43,9 @@ func (m *Meter) Poll(now, cost float64, block uint64) (period float64, ok bool) 
 	return period, true
 }
 
+// Skip leaves a span of the time since the latest poll out, before the poll of now is counted.
+func (m *Meter) Skip(span, now float64) { m.block = min(m.block+span, now) }
+
 // Encode writes the meter.
 func (m *Meter) Encode(e *codec.Encoder) {
 	e.Float64(m.start)

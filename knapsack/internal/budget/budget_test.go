@@ -51,6 +51,26 @@ func TestMeterWithoutTime(t *testing.T) {
 	require.EqualValues(t, 2, period)
 }
 
+// Time that is left out counts in no estimate.
+func TestSkip(t *testing.T) {
+	t.Parallel()
+	m := New()
+	now, estimates := 0.0, 0
+	for k := range 100 {
+		if now += 3; k%10 == 5 {
+			now += 1000
+			m.Skip(1000, now)
+		}
+		if period, ok := m.Poll(now, 1, 16); ok {
+			estimates++
+			require.EqualValues(t, 3, period)
+		}
+	}
+	require.Equal(t, 99/16, estimates)
+	m.Skip(1e9, now)
+	require.Equal(t, now, m.block, "not after now")
+}
+
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	load := func(m Meter, now float64) (Meter, error) {

@@ -152,6 +152,8 @@ func TestPace(t *testing.T) {
 		}
 	}
 	require.InDelta(t, 100, polls, 2)
+	require.Equal(t, share.Ready(), share.Turn())
+	require.True(t, math.IsInf(gap.Turn(), -1))
 	share.Limit(NewPace(1, 0, 0))
 	require.LessOrEqual(t, share.Ready(), 400.0)
 	both := NewPace(8, 0.25, 0)

@@ -91,6 +91,9 @@ func (p *Pace) Ready() float64 {
 	return ready
 }
 
+// Turn returns the time at which the share allows the next poll, −Inf if it does at any time.
+func (p *Pace) Turn() float64 { return p.limits().turn }
+
 // Full is later than all times.
 const Full = math.MaxFloat64
 
