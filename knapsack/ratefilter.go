@@ -38,6 +38,9 @@ import (
 //   - Rate, Price, Index and WhatIf return what was learnt, Ready and Due when to expect polls, and
 //     Stats numbers to watch.
 //
+// A crawler that runs now and then, such as once a day, gives all calls of Next of a run the time at which
+// the run began. Otherwise it is taken for one that always polls as often as during a run.
+//
 // # Guarantees
 //
 //   - Decisions depend on the calls alone. A filter that was saved and restored continues bit for

@@ -406,6 +406,22 @@ func TestRateFilterHasNoUnit(t *testing.T) {
 	}
 }
 
+// A crawler that runs once a day, with seconds between its polls, has the budget of a day if Next gets the times at
+// which runs begin.
+func TestBudgetOfDailyRuns(t *testing.T) {
+	t.Parallel()
+	const n, polls = 60, 40
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	for day := range 20 {
+		began := float64(day)
+		for k := range polls {
+			page := must(f.Next(began))
+			require.NoError(t, f.Observe(page, began+float64(k)/86400, page%3 == 0))
+		}
+	}
+	require.InEpsilon(t, polls, f.Stats().Budget, 0.05)
+}
+
 // A budget that comes in bursts, and one that grows tenfold.
 func TestRateFilterFollowsTheBudget(t *testing.T) {
 	t.Parallel()
