@@ -38,8 +38,9 @@ import (
 //   - Rate, Price, Index and WhatIf return what was learnt, Ready and Due when to expect polls, and
 //     Stats numbers to watch.
 //
-// A crawler that runs now and then, such as once a day, gives all calls of Next of a run the time at which
-// the run began. Otherwise it is taken for one that always polls as often as during a run.
+// The budget is measured from the calls of Next, about over the last time in which it paid for a poll of every
+// page, pauses included: a crawler may run now and then, such as once a day. If a run polls most pages more than
+// once, give all its calls of Next the time at which it began, or the pace of a run is taken for the budget.
 //
 // # Guarantees
 //
@@ -173,10 +174,8 @@ const (
 	// BenchmarkDeadPages measures that. With a bound of 4 cycles they take 7 %.
 	shortestWait = 1.0 / 8
 	longestWait  = 16
-	// mostRescale bounds the factor by which one block changes the square of the cycle:
-	// the estimate is the geometric mean of the old one and the block's, and one
-	// block never doubles it.
-	mostRescale = 4
+	// mostRescale bounds the factor by which one block changes the cycle.
+	mostRescale = 2
 )
 
 // slowest sets the grid of rates for each objective, in cycles. A poll of a page slower than 1/64

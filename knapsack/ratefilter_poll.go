@@ -84,9 +84,7 @@ func (f *RateFilter) measure(now, cost float64) {
 }
 
 // rescaling returns by how much an estimate of time moves for a measurement that is so many times as great.
-func rescaling(ratio float64) float64 {
-	return math.Sqrt(max(1.0/mostRescale, min(mostRescale, ratio)))
-}
+func rescaling(ratio float64) float64 { return max(1.0/mostRescale, min(mostRescale, ratio)) }
 
 // paid returns what the budget pays for in a cycle. When pages come or go, or their costs change, the cycle follows
 // with the next measurements only; the budget does not change by that.

@@ -406,20 +406,32 @@ func TestRateFilterHasNoUnit(t *testing.T) {
 	}
 }
 
-// A crawler that runs once a day, with seconds between its polls, has the budget of a day if Next gets the times at
-// which runs begin.
+// A crawler that runs once a day has the budget of a day, whatever the time between the polls of a run. One that was
+// down for a hundred days is not taken for a slow one.
 func TestBudgetOfDailyRuns(t *testing.T) {
 	t.Parallel()
 	const n, polls = 60, 40
-	f := must(NewRateFilter(n, RateFilterConfig{}))
-	for day := range 20 {
-		began := float64(day)
-		for k := range polls {
-			page := must(f.Next(began))
-			require.NoError(t, f.Observe(page, began+float64(k)/86400, page%3 == 0))
+	for _, apart := range []float64{0, 1, 30, 600} { // seconds
+		f := must(NewRateFilter(n, RateFilterConfig{}))
+		run := func(day float64) {
+			for k := range polls {
+				now := day + float64(k)*apart/86400
+				page := must(f.Next(now))
+				require.NoError(t, f.Observe(page, now, page%3 == 0))
+			}
 		}
+		for day := range 60 {
+			run(float64(day))
+			if day >= 20 {
+				require.InEpsilon(t, polls, f.Stats().Budget, 0.25, "%v s apart, day %d", apart, day)
+			}
+		}
+		for day := range 20 {
+			run(float64(160 + day))
+			require.GreaterOrEqual(t, f.Stats().Budget, polls/5.)
+		}
+		require.InEpsilon(t, polls, f.Stats().Budget, 0.3)
 	}
-	require.InEpsilon(t, polls, f.Stats().Budget, 0.05)
 }
 
 // A budget that comes in bursts, and one that grows tenfold.

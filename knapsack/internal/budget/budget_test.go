@@ -51,6 +51,48 @@ func TestMeterWithoutTime(t *testing.T) {
 	require.EqualValues(t, 2, period)
 }
 
+// Runs of fewer than window blocks count with the pauses between them, but a pause for as much as window blocks.
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	m := New()
+	now, last := 0.0, 0.0
+	for run := range 200 {
+		for k := range 64 {
+			if period, ok := m.Poll(now, 2, 16); ok {
+				last = period
+				if run >= 20 {
+					require.InEpsilon(t, 1000/128., period, 0.25)
+				}
+			}
+			if now++; k == 63 {
+				now += 1000 - 64
+			}
+		}
+	}
+	now += 1e9
+	for period, ok := m.Poll(now, 2, 16); !ok; period, ok = m.Poll(now, 2, 16) {
+		now++
+		require.Less(t, period, 3*last)
+	}
+}
+
+// What is too much for a number, and costs of nothing, spoil no later estimate.
+func TestTooMuch(t *testing.T) {
+	t.Parallel()
+	for _, cost := range []float64{0, math.MaxFloat64} {
+		m := New()
+		for k := range 2000 {
+			paid := 1.0
+			if k >= 500 && k < 550 {
+				paid = cost
+			}
+			if period, ok := m.Poll(float64(k), paid, 16); ok && k > 1500 {
+				require.InEpsilon(t, 1, period, 0.05, "after costs of %v", cost)
+			}
+		}
+	}
+}
+
 // Time that is left out counts in no estimate.
 func TestSkip(t *testing.T) {
 	t.Parallel()
@@ -89,11 +131,13 @@ func TestDecode(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, m, got)
 	for name, bad := range map[string]Meter{
-		"start":  {math.NaN(), 20, 16, 16, 1},
-		"begun":  {0, 0, 0, 0, 1},
-		"late":   {0, 20, 25, 16, 1},
-		"before": {5, 20, 4, 16, 1},
-		"block":  {0, 20, 16, 21, 1},
+		"start":  {start: math.NaN(), polls: 20, block: 16, blockPolls: 16, spent: 1},
+		"begun":  {start: 0, polls: 0, block: 0, blockPolls: 0, spent: 1},
+		"late":   {start: 0, polls: 20, block: 25, blockPolls: 16, spent: 1},
+		"before": {start: 5, polls: 20, block: 4, blockPolls: 16, spent: 1},
+		"block":  {start: 0, polls: 20, block: 16, blockPolls: 21, spent: 1},
+		"period": {start: 0, polls: 20, block: 16, blockPolls: 16, spent: 1, period: math.Inf(1), cost: 1},
+		"cost":   {start: 0, polls: 20, block: 16, blockPolls: 16, spent: 1, period: 1},
 	} {
 		_, err := load(bad, 19)
 		require.ErrorIs(t, err, codec.ErrCorrupt, name)
