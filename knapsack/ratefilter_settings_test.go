@@ -155,6 +155,31 @@ func TestMaxShareOfAllPages(t *testing.T) {
 	}
 }
 
+// A greater share counts at once, however little the former one was.
+func TestMaxShareIsRaised(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(40, RateFilterConfig{}))
+	group := must(f.AddGroup(GroupConfig{MaxShare: 1e-6}))
+	for page := range 20 {
+		require.NoError(t, f.SetGroup(page, group))
+	}
+	polls := 0
+	for k := range 2000 {
+		now := float64(k)
+		if k == 1000 {
+			require.LessOrEqual(t, polls, 20, "which come before there is a budget")
+			require.NoError(t, f.LimitGroup(group, GroupConfig{MaxShare: 0.25}))
+			polls = 0
+		}
+		page := must(f.Next(now))
+		if page < 20 {
+			polls++
+		}
+		require.NoError(t, f.Observe(page, now, page < 20))
+	}
+	require.InDelta(t, 250, polls, 20)
+}
+
 // The share of a group begins when the budget is known, and is not saved up for a burst of polls.
 func TestMaxShareInBursts(t *testing.T) {
 	t.Parallel()

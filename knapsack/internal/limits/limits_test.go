@@ -180,19 +180,23 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A change of the share keeps the turn of a group, unless there was or will be no share.
+// A change of the share moves the turn of a group to where the new share would have put it; without a share there is none.
 func TestLimit(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		from, to float64
-		keeps    bool
-	}{{0.5, 0.25, true}, {1, 1, true}, {0.5, 0, false}, {0, 0.5, false}, {0, 0, false}} {
+	never := math.Inf(-1)
+	for _, c := range []struct{ last, from, to, turn float64 }{
+		{3, 0.5, 0.25, 11}, {3, 1e-6, 0.25, 3 + 16e-6}, {3, 1, 1, 7}, {3, 1, 5e-324, math.MaxFloat64},
+		{3, 0.5, 0, never}, {3, 0, 0.5, never}, {3, 0, 0, never}, {never, 0.5, 0.25, 7},
+	} {
 		p := NewPace(1, c.from, 2)
-		p.limit.turn = 7
+		p.last, p.limit.turn = c.last, 7
 		p.Limit(NewPace(3, c.to, 4))
 		require.Equal(t, []float64{3, c.to, 4}, []float64{p.limit.gap, p.limit.share, float64(p.limit.flying)})
-		require.Equal(t, c.keeps, p.limit.turn == 7)
-		require.True(t, c.keeps || math.IsInf(p.limit.turn, -1))
+		if c.turn == never {
+			require.Equal(t, never, p.limit.turn)
+		} else {
+			require.InEpsilon(t, c.turn, p.limit.turn, 1e-12, "%+v", c)
+		}
 	}
 }
 

@@ -57,11 +57,15 @@ func (p *Pace) Valid() bool {
 	return l.gap >= 0 && !math.IsInf(l.gap, 1) && l.share >= 0 && l.share <= 1 && l.flying >= 0
 }
 
-// Limit changes the bounds to those of another pace.
+// Limit changes the bounds to those of another pace. What is left to wait since the last poll is as much as if
+// the share had been the new one.
 func (p *Pace) Limit(to Pace) {
 	l, next := p.limits(), to.limits()
-	if l.share == 0 || next.share == 0 {
+	switch {
+	case l.share == 0 || next.share == 0:
 		l.turn = math.Inf(-1)
+	case l.share != next.share && l.turn > p.last && p.last > math.Inf(-1):
+		l.turn = min(p.last+float64((l.turn-p.last)*(l.share/next.share)), math.MaxFloat64)
 	}
 	l.gap, l.share, l.flying = next.gap, next.share, next.flying
 	p.restrain(l)
