@@ -152,7 +152,7 @@ func TestOutages(t *testing.T) {
 		t.Skip("long")
 	}
 	const n = 120
-	seeds := uint64(2)
+	seeds := uint64(4)
 	if *sweep {
 		seeds = 6
 	}
