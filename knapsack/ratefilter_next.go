@@ -44,10 +44,12 @@ func (f *RateFilter) choose(now, ready float64) (slot uint32) {
 	f.queue.Take(slot)
 	if g := f.queue.Group(slot); g != queue.None {
 		pace, period := f.limits.Pace(g), f.period()*f.cost(slot)
-		// All pages had to wait, and this one for the share of its group, which says nothing of the budget: that
-		// would fall to the share, then to the share of that, and so on.
-		if pace.Turn() == ready && ready-f.now > period {
-			f.meter.Skip(now-f.now-max(period, now-ready), now)
+		// All pages had to wait, and this one for the share of its group for so long at least. That says nothing of
+		// the budget, which would fall to the share, then to the share of that, and so on. What time there was without
+		// calls after that counts as little, however long it was, as nothing would tell of a greater budget again.
+		if pace.Turn() >= ready && ready-f.now > period {
+			const most = 4
+			f.meter.Skip(now-f.now-max(period, min(now-ready, most*period)), now)
 		}
 		pace.Spend(now, period)
 		f.paced(g)

@@ -61,7 +61,7 @@ func (f *RateFilter) startDeadlines() {
 func (f *RateFilter) measure(now, cost float64) {
 	block := uint64(firstBlock)
 	if f.model.Known() {
-		block = max(block, uint64(len(f.polled))/blocksInCycle)
+		block = max(block, uint64(f.ids.Len())/blocksInCycle)
 	}
 	period, ok := f.meter.Poll(now, cost, block)
 	cycle := period * f.costOfAll()

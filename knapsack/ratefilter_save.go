@@ -13,7 +13,7 @@ import (
 	"github.com/recrawl/recrawl/knapsack/internal/queue"
 )
 
-var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 28}
+var rateFilterFormat = codec.Format{Magic: "recrawl/knapsack.RateFilter", Version: 29}
 
 // MarshalBinary returns the state.
 func (f *RateFilter) MarshalBinary() ([]byte, error) { return rateFilterFormat.Save(f.encode) }

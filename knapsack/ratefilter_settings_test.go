@@ -121,6 +121,27 @@ func TestBudgetWhilePagesComeAndGo(t *testing.T) {
 	}
 }
 
+// The budget of the few pages that are left after most were removed is measured in their cycles.
+func TestBudgetOfPagesLeft(t *testing.T) {
+	t.Parallel()
+	const n, left = 10_000, 10
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	now := 0.0
+	poll := func(k int, apart float64) {
+		for range k {
+			page := must(f.Next(now))
+			require.NoError(t, f.Observe(page, now, page%3 == 0))
+			now += apart
+		}
+	}
+	poll(n, 1)
+	for page := left; page < n; page++ {
+		require.NoError(t, f.Remove(page))
+	}
+	poll(2000, 0.1)
+	require.InEpsilon(t, 10, f.Stats().Budget, 0.2)
+}
+
 // Groups in which all pages are get their shares for good, also where these are less than the whole budget: what is
 // not polled for that makes the budget no smaller.
 func TestMaxShareOfAllPages(t *testing.T) {
@@ -153,6 +174,60 @@ func TestMaxShareOfAllPages(t *testing.T) {
 		require.LessOrEqual(t, float64(polls), 1.05*all*ticks)
 		require.GreaterOrEqual(t, float64(polls), 0.7*all*ticks)
 	}
+}
+
+// Where the calls come at uneven times, two groups are due at one of them, and the page that is polled is not always of
+// the one that was due first.
+func TestMaxShareOfAllPagesInTwoGroups(t *testing.T) {
+	t.Parallel()
+	const n, ticks, share = 60, 40_000, 0.3
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	for range 2 {
+		must(f.AddGroup(GroupConfig{MaxShare: share}))
+	}
+	for page := range n {
+		require.NoError(t, f.SetGroup(page, page%2))
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	now, polls := 0.0, 0
+	for k := range ticks {
+		now += 0.9 + 0.2*rng.Float64()
+		page, err := f.Next(now)
+		if err != nil {
+			require.ErrorIs(t, err, ErrNoPage)
+			continue
+		}
+		if k >= ticks/2 {
+			polls++
+		}
+		require.NoError(t, f.Observe(page, now, page%3 == 0))
+	}
+	require.GreaterOrEqual(t, float64(polls), 0.75*ticks/2*2*share)
+}
+
+// A crawler that is down now and then does not come down to less and less where all pages wait for the share of a group.
+func TestMaxShareOfAllPagesAfterOutages(t *testing.T) {
+	t.Parallel()
+	const n, ticks, share = 60, 40_000, 0.3
+	f := must(NewRateFilter(n, RateFilterConfig{}))
+	group := must(f.AddGroup(GroupConfig{MaxShare: share}))
+	for page := range n {
+		require.NoError(t, f.SetGroup(page, group))
+	}
+	now, polls := 0.0, 0
+	for k := range ticks {
+		if now++; k%5000 == 2500 {
+			now += 1e5
+		}
+		page, err := f.Next(now)
+		if err != nil {
+			require.ErrorIs(t, err, ErrNoPage)
+			continue
+		}
+		polls++
+		require.NoError(t, f.Observe(page, now, page%3 == 0))
+	}
+	require.InEpsilon(t, ticks*share, polls, 0.1)
 }
 
 // A greater share counts at once, however little the former one was.

@@ -76,6 +76,23 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// Runs as long as the window count with the pauses between them, too.
+func TestLongRuns(t *testing.T) {
+	t.Parallel()
+	for _, blocks := range []int{11, 13, 16} {
+		m := New()
+		for run := range 200 {
+			for k := range blocks * 16 {
+				if period, ok := m.Poll(1e5*float64(run)+float64(k), 2, 16); ok && run >= 20 {
+					budget := 1e5 / float64(2*16*blocks)
+					require.Less(t, period, 2*budget)
+					require.Greater(t, period, budget/3.5)
+				}
+			}
+		}
+	}
+}
+
 // What is too much for a number, and costs of nothing, spoil no later estimate.
 func TestTooMuch(t *testing.T) {
 	t.Parallel()
@@ -137,6 +154,7 @@ func TestDecode(t *testing.T) {
 		"before": {start: 5, polls: 20, block: 4, blockPolls: 16, spent: 1},
 		"block":  {start: 0, polls: 20, block: 16, blockPolls: 21, spent: 1},
 		"period": {start: 0, polls: 20, block: 16, blockPolls: 16, spent: 1, period: math.Inf(1), cost: 1},
+		"long":   {start: 0, polls: 20, block: 16, blockPolls: 16, spent: 1, period: 1, cost: 1, long: math.NaN()},
 		"cost":   {start: 0, polls: 20, block: 16, blockPolls: 16, spent: 1, period: 1},
 	} {
 		_, err := load(bad, 19)
