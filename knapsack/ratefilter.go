@@ -38,8 +38,8 @@ import (
 //   - Rate, Price, Index and WhatIf return what was learnt, Ready and Due when to expect polls, and
 //     Stats numbers to watch.
 //
-// The budget is measured from the calls of Next, about over the last time in which it paid for a poll of every
-// page, pauses included: a crawler may run now and then, such as once a day. If a run polls most pages more than
+// The budget is measured from the calls of Next: over about as many as there are pages, or 256 if that is more,
+// pauses included. So a crawler may run now and then, such as once a day. If a run polls most pages more than
 // once, give all its calls of Next the time at which it began, or the pace of a run is taken for the budget.
 //
 // # Guarantees

@@ -231,6 +231,12 @@ func TestDryRunEnds(t *testing.T) {
 // runChild runs a crawler in a process of its own, and ends it after some polls if it goes on.
 func runChild(t *testing.T, web *demo.Web, args ...string) (stdout, stderr string) {
 	t.Helper()
+	return runFor(t, web, 10, args...)
+}
+
+// runFor is runChild for so many polls or more.
+func runFor(t *testing.T, web *demo.Web, polls int, args ...string) (stdout, stderr string) {
+	t.Helper()
 	var out, log output
 	cmd := command(args...)
 	cmd.Stdout, cmd.Stderr = &out, &log
@@ -238,7 +244,7 @@ func runChild(t *testing.T, web *demo.Web, args ...string) (stdout, stderr strin
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	if !slices.Contains(args, "-dry-run") {
 		before := web.Witness.Polls()
-		waitFor(t, &log, func() bool { return web.Witness.Polls() >= before+10 })
+		waitFor(t, &log, func() bool { return web.Witness.Polls() >= before+polls })
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	}
 	require.NoError(t, cmd.Wait(), log.String())
@@ -281,9 +287,10 @@ func TestPointsAreSaved(t *testing.T) {
 		})
 		return hosts
 	}
-	runChild(t, web, crawlArgs(web, list, state, "-via", second)...)
+	runFor(t, web, len(web.URLs()), crawlArgs(web, list, state, "-via", second)...) // most hosts are asked
 	all := known()
 	some := web.URLs()[:len(web.URLs())/2]
+	t.Logf("%d of %d hosts are known", all, len(web.URLs())/2)
 	require.Greater(t, all, len(some)/2, "of two pages each")
 	// The next session comes to fewer hosts, some of which may be new.
 	_, log := runChild(t, web, crawlArgs(web, list, state, "-via", second, "-per-day", strconv.Itoa(10*86400))...)
