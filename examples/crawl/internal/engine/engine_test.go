@@ -494,17 +494,24 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
+// nodeOne returns a live node named one of a new cluster, with its part 0.
+func nodeOne(t *testing.T, lease time.Duration) (cfg engine.Config, node *engine.Engine, s *engine.Shard) {
+	t.Helper()
+	cfg = engine.Config{Access: engine.Access{URL: serve(t)}, Name: "one", Lease: lease, Log: slog.New(slog.DiscardHandler)}
+	node, err := engine.Open(t.Context(), cfg)
+	require.NoError(t, err)
+	s, err = node.Own(t.Context(), 0)
+	require.NoError(t, err)
+	return cfg, node, s
+}
+
 // Two live nodes cannot have one name: the second one is told so, and the first one goes on. One that ends in time
 // is followed by the other.
 func TestNamesake(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
-	cfg := engine.Config{Access: engine.Access{URL: serve(t)}, Name: "one", Lease: lease, Log: slog.New(slog.DiscardHandler)}
-	first, err := engine.Open(t.Context(), cfg)
-	require.NoError(t, err)
-	s, err := first.Own(t.Context(), 0)
-	require.NoError(t, err)
-	_, err = engine.Open(t.Context(), engine.Impatient(cfg, 2*lease))
+	cfg, first, s := nodeOne(t, lease)
+	_, err := engine.Open(t.Context(), engine.Impatient(cfg, 2*lease))
 	require.ErrorIs(t, err, engine.ErrBusy)
 	require.ErrorContains(t, err, "a node named one is at work")
 	appendAll(t, s, "a")
@@ -518,11 +525,7 @@ func TestNamesake(t *testing.T) {
 func TestLooksByAnyName(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
-	cfg := engine.Config{Access: engine.Access{URL: serve(t)}, Name: "one", Lease: lease, Log: slog.New(slog.DiscardHandler)}
-	node, err := engine.Open(t.Context(), cfg)
-	require.NoError(t, err)
-	s, err := node.Own(t.Context(), 0)
-	require.NoError(t, err)
+	cfg, node, s := nodeOne(t, lease)
 	appendAll(t, s, "a")
 	looks := engine.Impatient(cfg, lease)
 	looks.LookOnly = true

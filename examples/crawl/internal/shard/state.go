@@ -302,8 +302,7 @@ func (s *State) add(e *Event) error {
 	}
 	err := s.settle(p, &had)
 	if (p.shortest != had.shortest || p.longest != had.longest) && p.firstCopy() {
-		all := p.History()
-		err = errors.Join(err, s.putOff(p, all[len(all)-1].At, time.Time{}))
+		err = errors.Join(err, s.putOff(p, p.latest(), time.Time{}))
 	}
 	return err
 }
@@ -450,17 +449,14 @@ func (s *State) hint(p *Page, e *Event) error {
 		if err != nil {
 			return err
 		}
-		at := float64(e.At.UnixNano()) / 1e9
-		if err := f.Signal(id, e.Source, at); err != nil {
-			if errors.Is(err, knapsack.ErrTime) {
-				return nil
-			}
+		switch err := f.Signal(id, e.Source, seconds(e.At)); {
+		case errors.Is(err, knapsack.ErrTime):
+			return nil
+		case err == nil && p.firstCopy() && e.At.After(p.latest()): // that is old already, see putOff
+			return f.Defer(id, seconds(p.latest())+p.shortest)
+		default:
 			return err
 		}
-		if all := p.History(); p.firstCopy() && e.At.After(all[len(all)-1].At) { // that is old already, see putOff
-			return f.Defer(id, seconds(all[len(all)-1].At)+p.shortest)
-		}
-		return nil
 	})
 }
 

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"time"
@@ -60,10 +61,10 @@ func (s *State) putOff(p *Page, at, least time.Time) error {
 		}
 		until := math.Inf(-1)
 		if wait > 0 {
-			until = float64(at.UnixNano())/1e9 + wait
+			until = seconds(at) + wait
 		}
 		if !least.IsZero() {
-			until = max(until, float64(least.UnixNano())/1e9)
+			until = max(until, seconds(least))
 		}
 		return f.Defer(id, until)
 	})
@@ -73,6 +74,11 @@ func (s *State) putOff(p *Page, at, least time.Time) error {
 func (p *Page) firstCopy() bool {
 	n := len(p.history)
 	return n > 0 && Result(p.history[n-1]) == First
+}
+
+// latest returns the time of the latest poll of a page, which has one, to the second.
+func (p *Page) latest() time.Time {
+	return time.Unix(int64(binary.LittleEndian.Uint32(p.history[len(p.history)-memorySize:])), 0)
 }
 
 // patience is for how many seconds a page whose latest poll failed is left alone, by the rule of

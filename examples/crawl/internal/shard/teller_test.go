@@ -189,18 +189,41 @@ func TestPatience(t *testing.T) {
 	require.Equal(t, 500., poll(time.Hour, Failed))
 }
 
+// crawled returns a state that has crawled 300 pages for some cycles, and its time.
+func crawled(t *testing.T) (s *State, now time.Time) {
+	t.Helper()
+	s = newState(t)
+	for i := range 300 {
+		e := Event{Kind: Add, URL: fmt.Sprintf("http://host%d.test/%d", i%10, i), At: begin}
+		apply(t, s, []Event{e, {Kind: Polled, URL: e.URL, At: begin, Result: First}})
+	}
+	run(t, s, begin, 1000)
+	return s, begin.Add(1000 * time.Second)
+}
+
+// askedAfter returns how many seconds after a time a page is asked for, before each of which something happens.
+func askedAfter(t *testing.T, s *State, page string, from time.Time, before func(after int)) (after int) {
+	t.Helper()
+	for after = 1; ; after++ {
+		before(after)
+		now := from.Add(time.Duration(after) * time.Second)
+		url, err := s.Learner.Next(now)
+		if err != nil {
+			continue
+		}
+		if url == page {
+			return after
+		}
+		apply(t, s, []Event{{Kind: Polled, URL: url, At: now, Result: Result(after % 2)}})
+	}
+}
+
 // The wait after a first copy, which is a part of a cycle, is no longer than the longest interval of the page.
 func TestLongestIntervalFromTheFirstCopy(t *testing.T) {
 	t.Parallel()
 	const longest = 20
 	for _, later := range []bool{false, true} { // it is set when there is a copy
-		s := newState(t)
-		for i := range 300 {
-			e := Event{Kind: Add, URL: fmt.Sprintf("http://host%d.test/%d", i%10, i), At: begin}
-			apply(t, s, []Event{e, {Kind: Polled, URL: e.URL, At: begin, Result: First}})
-		}
-		run(t, s, begin, 1000)
-		from := begin.Add(1000 * time.Second)
+		s, from := crawled(t)
 		late := Event{Kind: Add, URL: "http://a.test/late", At: from}
 		if !later {
 			late.Longest = longest
@@ -210,18 +233,7 @@ func TestLongestIntervalFromTheFirstCopy(t *testing.T) {
 			late.Longest = longest
 			apply(t, s, []Event{late})
 		}
-		after := 1
-		for ; ; after++ {
-			now := from.Add(time.Duration(after) * time.Second)
-			url, err := s.Learner.Next(now)
-			if err != nil {
-				continue
-			}
-			if url == late.URL {
-				break
-			}
-			apply(t, s, []Event{{Kind: Polled, URL: url, At: now, Result: Changed}})
-		}
+		after := askedAfter(t, s, late.URL, from, func(int) {})
 		require.InDelta(t, longest, after, 5)
 	}
 }
@@ -234,30 +246,14 @@ func TestHintAfterTheFirstCopy(t *testing.T) {
 		hint, shortest float64
 		least, most    int
 	}{{-10, 0, 100, 500}, {30, 0, 30, 40}, {30, 60, 60, 70}} {
-		s := newState(t)
-		for i := range 300 {
-			e := Event{Kind: Add, URL: fmt.Sprintf("http://host%d.test/%d", i%10, i), At: begin}
-			apply(t, s, []Event{e, {Kind: Polled, URL: e.URL, At: begin, Result: First}})
-		}
-		run(t, s, begin, 1000)
-		from := begin.Add(1000 * time.Second)
+		s, from := crawled(t)
 		late := Event{Kind: Add, URL: "http://a.test/late", At: from, Shortest: c.shortest}
 		apply(t, s, []Event{late, {Kind: Polled, URL: late.URL, At: from, Result: First}})
-		after := 1
-		for ; ; after++ {
-			now := from.Add(time.Duration(after) * time.Second)
+		after := askedAfter(t, s, late.URL, from, func(after int) {
 			if after == 30 {
 				apply(t, s, []Event{{Kind: Hint, URL: late.URL, At: from.Add(time.Duration(c.hint) * time.Second)}})
 			}
-			url, err := s.Learner.Next(now)
-			if err != nil {
-				continue
-			}
-			if url == late.URL {
-				break
-			}
-			apply(t, s, []Event{{Kind: Polled, URL: url, At: now, Result: Result(after % 2)}})
-		}
+		})
 		require.GreaterOrEqual(t, after, c.least, "%+v", c)
 		require.LessOrEqual(t, after, c.most, "%+v", c)
 	}
