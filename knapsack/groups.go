@@ -55,23 +55,29 @@ func (g Groups) Prune(f *RateFilter) {
 }
 
 // Folder returns what a URL has before the last slash of its path, scheme and host included; of any
-// other name, all before the last slash, or nothing.
+// other name, all before the last slash that no question mark precedes, or nothing.
 func Folder(url string) string {
-	if scheme, rest, ok := strings.Cut(url, "://"); ok {
+	if scheme, rest, ok := cutScheme(url); ok {
 		rest = rest[:end(rest, "?#")]
 		return scheme + "://" + rest[:max(strings.LastIndexByte(rest, '/'), end(rest, "/"))]
 	}
-	return url[:max(strings.LastIndexByte(url, '/'), 0)]
+	return url[:max(strings.LastIndexByte(url[:end(url, "?")], '/'), 0)]
 }
 
 // Host returns the host of a URL in small letters, with its port if it has one; of any other name,
 // what is before the first slash.
 func Host(url string) string {
-	if _, rest, ok := strings.Cut(url, "://"); ok {
+	if _, rest, ok := cutScheme(url); ok {
 		url = rest
 	}
 	url = url[:end(url, "/?#")]
 	return strings.ToLower(url[strings.LastIndexByte(url, '@')+1:])
+}
+
+// cutScheme splits a URL after its scheme. A URL that a name has in its query is not the name's own.
+func cutScheme(url string) (scheme, rest string, ok bool) {
+	scheme, rest, ok = strings.Cut(url, "://")
+	return scheme, rest, ok && !strings.ContainsAny(scheme, "/?#")
 }
 
 // end returns the index of the first of some bytes, or the length of the text.

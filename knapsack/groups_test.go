@@ -18,6 +18,9 @@ func TestFolderAndHost(t *testing.T) {
 		"https://user:pass@Example.com:8080/a": {"https://user:pass@Example.com:8080", "example.com:8080"},
 		"http://example.com?x/y":               {"http://example.com", "example.com"},
 		"example.com/Terms of Service":         {"example.com", "example.com"},
+		"/login?next=https://example.com/a":    {"", ""},
+		"a.com/go/to?url=https://b.com/c":      {"a.com/go", "a.com"},
+		"docs/C#/index.html":                   {"docs/C#", "docs"},
 	} {
 		require.Equal(t, want, [2]string{Folder(name), Host(name)}, name)
 	}
