@@ -51,28 +51,34 @@ func TestMeterWithoutTime(t *testing.T) {
 	require.EqualValues(t, 2, period)
 }
 
-// Runs of fewer than window blocks count with the pauses between them, but a pause for as much as window blocks.
+// Runs of fewer than window blocks count with the pauses between them, but a pause for as much as window blocks,
+// in any units of time and cost.
 func TestRuns(t *testing.T) {
 	t.Parallel()
-	m := New()
-	now, last := 0.0, 0.0
-	for run := range 200 {
-		for k := range 64 {
-			if period, ok := m.Poll(now, 2, 16); ok {
-				last = period
-				if run >= 20 {
-					require.InEpsilon(t, 1000/128., period, 0.25)
+	for _, unit := range []float64{1e-9, 1, 1e9} {
+		for _, cost := range []float64{1e-9, 2, 1e9} {
+			m := New()
+			now, last := 0.0, 0.0
+			for run := range 200 {
+				for k := range 64 {
+					if period, ok := m.Poll(now*unit, cost, 16); ok {
+						last = period
+						if run >= 20 {
+							require.InEpsilon(t, 1000*unit/(64*cost), period, 0.25)
+						}
+					}
+					if now++; k == 63 {
+						now += 1000 - 64
+					}
 				}
 			}
-			if now++; k == 63 {
-				now += 1000 - 64
+			now += 1e9
+			period, ok := m.Poll(now*unit, cost, 16)
+			for ; !ok; period, ok = m.Poll(now*unit, cost, 16) {
+				now++
 			}
+			require.Less(t, period, 3*last)
 		}
-	}
-	now += 1e9
-	for period, ok := m.Poll(now, 2, 16); !ok; period, ok = m.Poll(now, 2, 16) {
-		now++
-		require.Less(t, period, 3*last)
 	}
 }
 
