@@ -89,6 +89,21 @@ func TestLease(t *testing.T) {
 	require.Equal(t, []string{"v"}, p.get(t, &pb.GetParams{}))
 }
 
+// A lease that is over stays over if the next call is a purge of other URLs of the queue.
+func TestLeaseOverAtPurge(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, nil)
+	p.ok(t, discovered(info("", "q", "old")))
+	p.clock.pass(48 * time.Hour)
+	p.ok(t, discovered(info("", "q", "new")))
+	require.Len(t, p.get(t, &pb.GetParams{DelayRequestable: 2}), 2)
+	p.clock.pass(2 * time.Second)
+	gone, err := p.PurgeURLs(t.Context(), &pb.PurgeUrlParams{Days: 1})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, gone.Value)
+	require.Zero(t, p.stats(t, "", "q").InProcess)
+}
+
 func TestBlockAndDelay(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, nil)

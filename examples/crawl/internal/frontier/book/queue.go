@@ -132,11 +132,13 @@ func (q *Queue) release(pos uint32) {
 	}
 }
 
-// enter puts a URL that is in neither heap into the one that its times say.
+// enter puts a URL that is in neither heap into the one that its times say. If it may be given, its
+// lease is over.
 func (q *Queue) enter(pos uint32, now float64) {
 	if u := &q.urls[pos]; u.from > now {
 		q.wait.Push(q.place, pos, u.from)
 	} else {
+		q.release(pos)
 		q.ready.Push(q.place, pos, u.due)
 	}
 }
