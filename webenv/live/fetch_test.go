@@ -248,6 +248,28 @@ func TestEndOfASecondCopy(t *testing.T) {
 	require.True(t, poll(t.Context(), nil).Changed)
 }
 
+// A redirect in place of a second copy is undecided. If it is still there at the next poll, that
+// finds it.
+func TestRedirectInSecondCopy(t *testing.T) {
+	t.Parallel()
+	moved := &answer{status: 302, header: "Location: /moved"}
+	base := &scripted{answers: []*answer{{status: 200, body: "<p>version 1"}, moved, moved, moved}}
+	var got Poll
+	client := &http.Client{
+		Transport:     &Transport{Base: base, OnPoll: func(p Poll) { got = p }},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	ctx, fetch := Begin(t.Context(), "p")
+	require.NoError(t, readAll(ctx, t, client, "http://web.test/"))
+	require.NoError(t, readAll(Teaching(ctx), t, client, "http://web.test/"))
+	require.Equal(t, Undecided, got.Decision)
+	require.False(t, got.Changed)
+	require.True(t, fetch.End(nil).First)
+	require.Equal(t, ByLocation, fetched(t, client, "http://web.test/", "p").Decision)
+	require.True(t, got.Changed)
+	require.False(t, fetched(t, client, "http://web.test/", "p").Changed)
+}
+
 // Whatever fetches of a page overlap and whichever of them are taken back or in flight at a restart,
 // in any order: a crawler that stores what is first or changed has the newest version after the next
 // poll.

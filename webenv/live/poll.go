@@ -376,9 +376,10 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 
 // compareLocation compares a redirect with the one before. The copy at its end stays remembered,
 // because the client may follow the redirect. Only the first redirect of a page is compared, so
-// that one page is remembered, whichever way leads to it.
+// that one page is remembered, whichever way leads to it. A redirect in place of a second copy teaches
+// nothing; what it shows is left to the next poll.
 func (p *poll) compareLocation(old validators, known bool) (found validators, keep bool) {
-	if p.redirected {
+	if p.redirected || p.teaching && known {
 		return old, false
 	}
 	if p.First = !known; known {
