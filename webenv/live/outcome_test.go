@@ -259,6 +259,26 @@ func TestMoves(t *testing.T) {
 	require.Equal(t, 1, transport.Len())
 }
 
+// What a form leads to is no copy of the page that has the form.
+func TestRedirectOfPost(t *testing.T) {
+	t.Parallel()
+	base := &scripted{answers: []*answer{{status: 200, body: "<p>log in"}, {status: 303, header: "Location: /home"},
+		{status: 200, body: "<p>at home"}, {status: 200, body: "<p>log in"}}}
+	var got []Poll
+	client := &http.Client{Transport: &Transport{Base: base, OnPoll: func(p Poll) { got = append(got, p) }}}
+	require.NoError(t, readAll(t.Context(), t, client, "http://web.test/login"))
+	resp, err := client.Post("http://web.test/login", "text/plain", nil)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, readAll(t.Context(), t, client, "http://web.test/login"))
+	require.Len(t, got, 3)
+	require.Equal(t, "http://web.test/home", got[1].Page)
+	require.True(t, got[1].First)
+	require.Equal(t, ByContent, got[2].Decision)
+	require.False(t, got[2].Changed)
+}
+
 // For a client that does not follow redirects, a page changes when it becomes one, when that leads
 // elsewhere, and when it is none any more.
 func TestRedirectsNotFollowed(t *testing.T) {

@@ -78,7 +78,7 @@ import (
 //
 // # Redirects and conditions of the caller
 //
-// Redirects that an http.Client follows belong to the page that it requested. One copy is
+// Redirects of a GET that an http.Client follows belong to the page that it requested. One copy is
 // remembered for all of them: the one at the end. It is compared with the copy before, wherever
 // that was. If that was at another URL, only the contents are compared. So a page with a session in
 // its URL stays one page. Each request on the way is a poll of its own, and a redirect has changed
@@ -86,8 +86,8 @@ import (
 // not followed is the page itself: a copy that comes after it is a change, whatever came before it.
 //
 // If a request has a condition of its own (If-None-Match, If-Modified-Since, …), the Transport adds
-// none. The answer is compared with the copy that the condition names. With a list of ETags, any
-// answer but 304 is a change.
+// none. The answer is compared with the copy that the condition names. With a list of ETags, any copy
+// that has an ETag is a change.
 //
 // # Bodies that are cut or compressed
 //
@@ -152,7 +152,7 @@ func pageURL(r *http.Request) string {
 
 // RoundTrip implements [http.RoundTripper]. Its error is that of Base.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodGet && r.Method != "" || r.Header == nil || hasAny(r.Header, "Range", "Upgrade") {
+	if !isGet(r) || r.Header == nil || hasAny(r.Header, "Range", "Upgrade") {
 		return t.base().RoundTrip(r)
 	}
 	p := t.newPoll(r)
@@ -210,7 +210,7 @@ func (t *Transport) newPoll(r *http.Request) *poll {
 	p.fetch, _ = r.Context().Value(fetching{}).(*Fetch)
 	p.teaching = r.Context().Value(teaching{}) != nil
 	first := r
-	for first.Response != nil && first.Response.Request != nil { // an http.Client was redirected
+	for first.Response != nil && first.Response.Request != nil && isGet(first.Response.Request) { // an http.Client was redirected
 		first, p.redirected = first.Response.Request, true
 	}
 	if p.Page = p.URL; p.fetch != nil {
@@ -221,6 +221,8 @@ func (t *Transport) newPoll(r *http.Request) *poll {
 	p.key, p.found.from = keyOf(p.Page), shortOf(p.URL)
 	return p
 }
+
+func isGet(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == "" }
 
 func (t *Transport) base() http.RoundTripper {
 	if t.Base == nil {
