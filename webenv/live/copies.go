@@ -331,11 +331,16 @@ func decodeHash(d *codec.Decoder) (h [16]byte) {
 
 func (c *copies) save() ([]byte, error) { return transportFormat.Save(c.encode) }
 
-// restore replaces the copies by those that append wrote.
+// restore replaces the copies by those that save wrote. No lesson from before can be taken back.
 func (c *copies) restore(data []byte) error {
 	var seen map[key]validators
 	if err := codec.Load(&seen, transportFormat, data, decode); err != nil {
 		return err
+	}
+	nobodys := weak.Make(&lesson{ended: true})
+	for k, v := range seen {
+		v.owner = nobodys
+		seen[k] = v
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

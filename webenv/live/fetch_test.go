@@ -248,6 +248,31 @@ func TestEndOfASecondCopy(t *testing.T) {
 	require.True(t, poll(t.Context(), nil).Changed)
 }
 
+// A fetch that began before the Transport was restored takes nothing of that back.
+func TestEndAfterRestore(t *testing.T) {
+	t.Parallel()
+	web := &edited{version: 1}
+	transport := &Transport{Base: webtest.InProcess{Handler: web}}
+	client := &http.Client{Transport: transport}
+	save := func() []byte {
+		require.NoError(t, fetched(t, client, "http://web.test/", "p").Err)
+		saved, err := transport.MarshalBinary()
+		require.NoError(t, err)
+		return saved
+	}
+	older := save()
+	web.version++
+	newer := save()
+	require.NoError(t, transport.UnmarshalBinary(older))
+	web.version--
+	ctx, fetch := Begin(t.Context(), "p")
+	require.NoError(t, readAll(ctx, t, client, "http://web.test/"))
+	require.NoError(t, transport.UnmarshalBinary(newer))
+	require.ErrorIs(t, fetch.End(errDisk).Err, errDisk)
+	web.version++
+	require.False(t, fetched(t, client, "http://web.test/", "p").Changed)
+}
+
 // A redirect in place of a second copy is undecided. If it is still there at the next poll, that
 // finds it.
 func TestRedirectInSecondCopy(t *testing.T) {
