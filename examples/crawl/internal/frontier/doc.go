@@ -15,10 +15,11 @@
 // All changes go through one lock, and one log in which those of many clients share a record: 9 to
 // 36 µs of a processor for a URL, client included. No call keeps others waiting for longer than it
 // takes to give, list or count 1,024 URLs, except those that delete, and those that go through the
-// queues of a crawl: ListQueues, SetDelay of all, and the start of a list or count. Each time the log
-// has grown by half of the state, a snapshot is made from the one before and the log, while calls go
-// on: it takes the memory of a second state, and for each event the time that the state itself takes.
-// See TestScale.
+// queues of a crawl: ListQueues, SetDelay of all, the start of a list or count, and GetURLs at its
+// start, if the delays of many queues are over, and at its end, if many gave. Each time the log has
+// grown by half of the state, a snapshot is made from the one before and the log, while calls go
+// on: it takes the memory of a second state, and for each event the time that the state itself
+// takes. See TestScale.
 //
 // # How it works
 //
