@@ -309,18 +309,21 @@ func (p *poll) adopt() {
 	})
 }
 
-// namedCopy returns the copy that the caller named, with what was learnt about the page.
+// namedCopy returns the copy that the caller named, with what is known about the page.
 func (p *poll) namedCopy(old validators) validators {
 	v := *p.named
-	v.page = old.page
+	v.page, v.location = old.page, old.location
 	return v
 }
 
-// decide compares the copy found with the one before, and remembers it.
+// decide compares the copy found with the one before, and remembers it. What a caller named on the way
+// is about the copy at the end.
 func (p *poll) decide() {
 	p.replace(func(old validators, known bool) (found validators, keep, another bool) {
 		if p.named != nil && p.named.named() && !(known && old.same(p.named)) {
-			old, known = p.namedCopy(old), true
+			if known = true; !p.found.redirect {
+				old = p.namedCopy(old)
+			}
 		}
 		found, keep = p.compare(old, known)
 		return found, keep, p.Changed || p.First

@@ -410,6 +410,48 @@ func TestTransportCallersOwnValidators(t *testing.T) {
 	require.True(t, poll("").First)
 }
 
+// What a caller names is about the copy at the end of a redirect, and that is as it was if the poll
+// fails there.
+func TestTransportCallersOwnValidatorsRedirected(t *testing.T) {
+	t.Parallel()
+	page := func(etag string) *answer {
+		return &answer{status: 200, header: "ETag: " + etag, body: "<p>version " + etag}
+	}
+	base := new(scripted)
+	var got []Poll
+	client := &http.Client{Transport: &Transport{Base: base, OnPoll: func(p Poll) { got = append(got, p) }}}
+	for _, c := range []struct {
+		own        string
+		end        *answer
+		moved      bool // the redirect is reported as changed
+		changed    bool
+		decision   Decision
+		unanswered bool
+	}{
+		{own: `"1"`, end: page(`"2"`), moved: true, changed: true, decision: ByETag},
+		{own: `"1"`, end: &answer{status: 304, header: `ETag: "1"`}, decision: ByStatus},
+		{end: page(`"3"`), changed: true, decision: ByETag},
+		{own: `"0"`, end: &answer{status: 503}, unanswered: true},
+		{end: page(`"4"`), changed: true, decision: ByETag},
+	} {
+		base.answers = append(base.answers, &answer{status: 302, header: "Location: /moved"}, c.end)
+		r := get(t, "http://web.test/")
+		if c.own != "" {
+			r.Header.Set("If-None-Match", c.own)
+		}
+		got = nil
+		resp, err := client.Do(r)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, resp.Body)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, c.moved, got[0].Changed)
+		require.Equal(t, c.unanswered, got[1].Err != nil)
+		require.Equal(t, c.changed, got[1].Changed)
+		require.Equal(t, c.decision, got[1].Decision)
+	}
+}
+
 func TestTransportWireTimes(t *testing.T) {
 	t.Parallel()
 	now := webtest.Year2001
