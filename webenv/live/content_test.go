@@ -230,6 +230,29 @@ func TestTransportCompressed(t *testing.T) {
 	require.Equal(t, zipped("one"), string(body))
 }
 
+// The length of a body is that of its content, whether it came compressed or not.
+func TestTransportCompressedSometimes(t *testing.T) {
+	t.Parallel()
+	body := "<p>one<p>two" + strings.Repeat(" and two", 100) + "<p>three"
+	zip := &answer{status: 200, header: "Content-Encoding: gzip", body: zipped(body)}
+	plain := &answer{status: 200, body: body}
+	var got Poll
+	transport := &Transport{Base: &scripted{answers: []*answer{zip, plain, plain, plain, zip}}, OnPoll: func(p Poll) { got = p }}
+	for k, c := range []struct {
+		read int64
+		want Poll
+	}{
+		{-1, Poll{First: true}},
+		{400, Poll{Err: ErrClosedEarly}}, // more than the compressed body has, but half of the content
+		{-1, Poll{Decision: ByContent}},
+		{400, Poll{Err: ErrClosedEarly}},
+		{-1, Poll{Decision: ByContent}},
+	} {
+		roundTrip(t, transport, get(t, "http://web.test/"), c.read)
+		require.Equal(t, c.want, Poll{Changed: got.Changed, First: got.First, Decision: got.Decision, Err: got.Err}, "poll %d", k)
+	}
+}
+
 // Of a body whose compressed form is longer than what is held, that is compared.
 func TestTransportCompressedLong(t *testing.T) {
 	t.Parallel()

@@ -91,7 +91,7 @@ type copied struct {
 	hash   [16]byte // if the page has none of its own
 	hashed bool     // the content is known
 	cut    bool     // only the beginning is known
-	size   int64    // in bytes
+	size   int64    // in bytes, decompressed
 }
 
 // comparable reports whether a content can be compared with the one found. If one of them is cut,

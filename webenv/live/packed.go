@@ -35,18 +35,18 @@ func (c *packed) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// unpack returns the content with the decompressed body written to it, and reports whether that is
+// unpack returns the content with the decompressed body written to it, its size, and whether that is
 // only the beginning. Some bodies are not compressed although their header says so.
-func (c *packed) unpack() (plain content, longer bool, err error) {
+func (c *packed) unpack() (plain content, size int64, longer bool, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(c.held.Bytes()))
 	if err != nil {
-		_, err = c.content.Write(c.held.Bytes())
-		return c.content, c.longer, err
+		n, err := c.content.Write(c.held.Bytes())
+		return c.content, int64(n), c.longer, err
 	}
 	limited := &io.LimitedReader{R: z, N: defaultMaxBytes}
-	_, err = io.Copy(c.content, limited)
+	size, err = io.Copy(c.content, limited)
 	if c.longer && errors.Is(err, io.ErrUnexpectedEOF) {
 		err = nil
 	}
-	return c.content, c.longer || limited.N == 0, err
+	return c.content, size, c.longer || limited.N == 0, err
 }

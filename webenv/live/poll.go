@@ -249,18 +249,18 @@ func (p *poll) take(cut bool) error {
 	if p.content == nil {
 		p.content = p.t.newContent(p.resp)
 	}
-	longer := false
+	size, longer := p.Bytes, false
 	if z, ok := p.content.(*packed); ok {
 		if cut { // the same number of compressed bytes may hold more or less of the page another time
 			return nil
 		}
 		var err error
-		if p.content, longer, err = z.unpack(); err != nil {
+		if p.content, size, longer, err = z.unpack(); err != nil {
 			return err
 		}
 	}
 	hash, err := p.content.end(p.resp, cut || longer)
-	p.found.copied = copied{hash: hash, hashed: err == nil, cut: cut, size: p.Bytes}
+	p.found.copied = copied{hash: hash, hashed: err == nil, cut: cut, size: size}
 	return err
 }
 
