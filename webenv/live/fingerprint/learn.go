@@ -109,7 +109,7 @@ func (p *Page) learn(s *changes, teach bool) {
 		}
 	}
 	for i := range p.entries {
-		if e := &p.entries[i]; e.late() {
+		if e := &p.entries[i]; e.late() && !teach { // a second copy reports nothing
 			e.flags &^= masked
 			if k, ok := p.place(e.place); ok {
 				p.places[k].hits = 0

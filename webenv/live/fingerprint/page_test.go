@@ -444,6 +444,26 @@ func TestMaskAndUnmask(t *testing.T) {
 	require.Equal(t, body, observe(p, page(texts...)), "the place is no longer noisy")
 }
 
+// A late change whose twelfth copy is a second copy, which reports nothing, is reported at the next.
+func TestLateAfterSecondCopy(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	copies := 0
+	next := func(text string) []byte {
+		copies++
+		return page("before", fmt.Sprint("time ", copies), "middle", text, "after")
+	}
+	for k := range 8 {
+		observe(p, next(fmt.Sprint("text ", k)))
+	}
+	for range lateAfter - 1 {
+		require.Equal(t, same, observe(p, next("final")))
+	}
+	p.Teach(copyOf(next("final")))
+	require.Equal(t, Finding{Body: true, Late: true}, observe(p, next("final")))
+	require.Equal(t, same, observe(p, next("final")))
+}
+
 // What is masked in a copy that is reported for something else is not reported once more.
 func TestNotLateTwice(t *testing.T) {
 	t.Parallel()
