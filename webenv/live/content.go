@@ -15,7 +15,8 @@ import (
 // Teaching returns a context that marks a request as one for a second copy of a page. Send it
 // within seconds of the first, when [Poll].Again asks for it. Every difference between the two
 // copies then counts as noise, and the poll is reported as [Undecided]. Without a first copy it is
-// a poll like any other.
+// a poll like any other. Contents that are compared byte by byte, or by a Fingerprint, have no noise:
+// the next poll finds what is new in the second copy.
 //
 //	if poll.Again {
 //		request = request.Clone(live.Teaching(request.Context()))

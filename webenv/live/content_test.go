@@ -411,6 +411,21 @@ func TestChangeInSecondCopy(t *testing.T) {
 	require.False(t, got.Changed)
 }
 
+// A change in a second copy is found by the next one where nothing is learnt.
+func TestSecondCopyExact(t *testing.T) {
+	t.Parallel()
+	var got Poll
+	transport := &Transport{Base: bodies("<p>old", "<p>new", "<p>new", "<p>new"), Exact: true, OnPoll: func(p Poll) { got = p }}
+	for k, want := range []Poll{{First: true}, {}, {Changed: true, Decision: ByETag}, {Decision: ByContent}} {
+		r := get(t, "http://web.test/")
+		if k == 1 {
+			r = r.WithContext(Teaching(t.Context()))
+		}
+		roundTrip(t, transport, r, -1)
+		require.Equal(t, want, Poll{Changed: got.Changed, First: got.First, Decision: got.Decision, Err: got.Err}, "poll %d", k)
+	}
+}
+
 // A validator that lied is not named again because the second copy had another one.
 func TestSecondCopyAfterLies(t *testing.T) {
 	t.Parallel()

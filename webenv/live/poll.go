@@ -345,6 +345,8 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 	switch {
 	case direct:
 		p.Decision, p.Changed = ByLocation, true
+	case p.teaching && byContent && old.page == nil: // nothing is learnt, and the next poll finds the change
+		return old, known
 	case p.teaching && byContent:
 	case p.compareNames(&old, byContent):
 	case byContent:

@@ -243,10 +243,10 @@ func (p *Page) Same() (f Finding) {
 // Teach learns from a second copy, fetched within seconds of the latest one observed. Every place
 // in which the two differ is noisy at once. If they do not differ, Teach learns nothing, because
 // most clocks do not show seconds. It does nothing before the first copy, or with a copy that
-// cannot be compared with the latest.
+// cannot be compared with the latest, or only byte by byte.
 func (p *Page) Teach(c *Copy) {
 	c.finish()
-	if p.copies == 0 || p.apart || c.plain() != p.plain || c.json() != p.json {
+	if p.copies == 0 || p.apart || p.plain || c.plain() || c.json() != p.json {
 		return
 	}
 	if _, differs := p.observe(c, true); differs {

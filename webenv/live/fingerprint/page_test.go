@@ -700,6 +700,17 @@ func TestPlain(t *testing.T) {
 	require.False(t, p.Observe(copyOf([]byte("text"))).Again, "there is nothing to teach")
 }
 
+// A change in a second copy without places that could be learnt is found by the next copy.
+func TestTeachPlain(t *testing.T) {
+	t.Parallel()
+	for _, bodies := range [][2]string{{`{"a": 1}`, `{"a": 2}`}, {"text", "other"}, {"\x89PNG\x00", "\x89PNG\x01"}} {
+		p := new(Page)
+		observe(p, []byte(bodies[0]))
+		p.Teach(copyOf([]byte(bodies[1])))
+		require.Equal(t, body, observe(p, []byte(bodies[1])))
+	}
+}
+
 // However often a page that is compared byte by byte changes in a row, its state can be loaded, also
 // one of those saved when such changes were counted.
 func TestPlainChangesAlways(t *testing.T) {
