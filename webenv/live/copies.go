@@ -217,14 +217,14 @@ func (c *copies) replace(k key, l *lesson, by func(old validators, known bool) (
 }
 
 // follow notes that the redirect of a page is followed. So the redirect is not the page itself, nor
-// another version, whatever it leads to.
-func (c *copies) follow(k key, l *lesson) {
+// another version, whatever it leads to. On the way to a second copy the version is that of the first.
+func (c *copies) follow(k key, l *lesson, teaching bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, known := c.current(k)
 	if l != nil {
 		l.begin(c, k, v, known)
-		if v.owner == weak.Make(l) {
+		if v.owner == weak.Make(l) && !teaching {
 			v.owner = l.before.owner
 		}
 		l.left = v.owner

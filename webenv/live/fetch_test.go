@@ -273,6 +273,24 @@ func TestEndAfterRestore(t *testing.T) {
 	require.False(t, fetched(t, client, "http://web.test/", "p").Changed)
 }
 
+// A version that was found before a second copy came through a redirect is still that of its fetch,
+// also for a fetch that overlaps: if both are taken back the next poll finds it.
+func TestEndOfARedirectedSecondCopy(t *testing.T) {
+	t.Parallel()
+	web := &edited{version: 1}
+	client := &http.Client{Transport: &Transport{Base: webtest.InProcess{Handler: web}}}
+	require.True(t, fetched(t, client, "http://web.test/moved", "p").First)
+	web.version++
+	one, first := Begin(t.Context(), "p")
+	require.NoError(t, readAll(one, t, client, "http://web.test/moved"))
+	require.NoError(t, readAll(Teaching(one), t, client, "http://web.test/moved"))
+	two, second := Begin(t.Context(), "p")
+	require.NoError(t, readAll(two, t, client, "http://web.test/moved"))
+	require.Error(t, first.End(errDisk).Err)
+	require.Error(t, second.End(errDisk).Err)
+	require.True(t, fetched(t, client, "http://web.test/moved", "p").Changed)
+}
+
 // A redirect in place of a second copy is undecided. If it is still there at the next poll, that
 // finds it.
 func TestRedirectInSecondCopy(t *testing.T) {

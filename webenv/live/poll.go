@@ -286,7 +286,7 @@ func (p *poll) arrive() {
 // follow notes that the redirect of a page is followed. So the redirect is not the page itself,
 // whatever it leads to.
 func (p *poll) follow() {
-	p.fetch.teach(&p.t.copies, func(l *lesson) { p.t.copies.follow(p.key, l) })
+	p.fetch.teach(&p.t.copies, func(l *lesson) { p.t.copies.follow(p.key, l, p.teaching) })
 }
 
 // stay notes that the page is the same. It reports earlier changes that were taken for noise and
