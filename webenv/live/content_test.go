@@ -339,27 +339,39 @@ func TestEditsInPlace(t *testing.T) {
 	}
 }
 
-// An edit that is taken for noise is reported once it has stayed, even if the answers are 304.
+// An edit that is taken for noise is reported once it has stayed, even if the answers are 304, to
+// conditions of the Transport or of the caller.
 func TestLate(t *testing.T) {
 	t.Parallel()
-	var got Poll
-	s := &site{mediaType: "text/html"}
-	transport := &Transport{Base: s, OnPoll: func(p Poll) { got = p }}
-	for k := range 6 {
-		s.body = clockAt(k)
-		roundTrip(t, transport, get(t, "http://web.test/"), -1)
-	}
-	s.body = clockAt(99)
-	var changed []int
-	for poll := range 30 {
-		roundTrip(t, transport, get(t, "http://web.test/"), -1)
-		if got.Changed {
-			require.Equal(t, 304, got.Status)
-			require.Equal(t, ByContent, got.Decision)
-			changed = append(changed, poll)
+	for _, own := range []bool{false, true} {
+		var got Poll
+		s := &site{mediaType: "text/html"}
+		transport := &Transport{Base: s, OnPoll: func(p Poll) { got = p }}
+		etag := `"none"`
+		poll := func() {
+			r := get(t, "http://web.test/")
+			if own {
+				r.Header.Set("If-None-Match", etag)
+			}
+			roundTrip(t, transport, r, -1)
+			etag = fmt.Sprintf(`"%x"`, keyOf(s.body))
 		}
+		for k := range 6 {
+			s.body = clockAt(k)
+			poll()
+		}
+		s.body = clockAt(99)
+		var changed []int
+		for k := range 30 {
+			poll()
+			if got.Changed {
+				require.Equal(t, 304, got.Status)
+				require.Equal(t, ByContent, got.Decision)
+				changed = append(changed, k)
+			}
+		}
+		require.Equal(t, []int{11}, changed)
 	}
-	require.Equal(t, []int{11}, changed)
 }
 
 // A page in JSON that has a time and the identifier of the request in it changes when its content does. A

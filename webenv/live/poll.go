@@ -277,6 +277,8 @@ func (p *poll) arrive() {
 		v.reached(p.redirected)
 		if p.named == nil {
 			v.credit.heard()
+		}
+		if p.named == nil || old.same(p.named) {
 			p.stay(v.page)
 		}
 		return v, known, p.Changed
