@@ -192,11 +192,15 @@ func (c *copies) settled(k key) (v validators, known bool) {
 }
 
 // replace passes the copy under k to the function by. It stores the result if keep is true;
-// another reports whether that is another version. Unless l is nil, all this is part of a lesson.
-func (c *copies) replace(k key, l *lesson, by func(old validators, known bool) (found validators, keep, another bool)) {
+// another reports whether that is another version. Unless l is nil, all this is part of a lesson. If
+// teaching is set, nothing is done if another version than that of the lesson is there by now.
+func (c *copies) replace(k key, l *lesson, teaching bool, by func(old validators, known bool) (found validators, keep, another bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old, known := c.current(k)
+	if teaching && l != nil && l.of != nil && old.owner != l.left {
+		return
+	}
 	if l != nil {
 		l.begin(c, k, old, known)
 	}
@@ -222,9 +226,9 @@ func (c *copies) follow(k key, l *lesson, teaching bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, known := c.current(k)
-	if l != nil {
+	if l != nil && !teaching {
 		l.begin(c, k, v, known)
-		if v.owner == weak.Make(l) && !teaching {
+		if v.owner == weak.Make(l) {
 			v.owner = l.before.owner
 		}
 		l.left = v.owner

@@ -291,6 +291,30 @@ func TestEndOfARedirectedSecondCopy(t *testing.T) {
 	require.True(t, fetched(t, client, "http://web.test/moved", "p").Changed)
 }
 
+// A second copy teaches nothing if what the first was compared with has been taken back: the next
+// poll finds the version.
+func TestSecondCopyAfterTakeBack(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/moved"} {
+		for _, exact := range []bool{false, true} {
+			web := &edited{}
+			client := &http.Client{Transport: &Transport{Base: webtest.InProcess{Handler: web}, Exact: exact}}
+			for range 2 {
+				web.version++
+				one, first := Begin(t.Context(), "p")
+				require.NoError(t, readAll(one, t, client, "http://web.test"+path))
+				two, second := Begin(t.Context(), "p")
+				require.NoError(t, readAll(two, t, client, "http://web.test"+path))
+				require.Error(t, first.End(errDisk).Err)
+				require.NoError(t, readAll(Teaching(two), t, client, "http://web.test"+path))
+				require.False(t, second.End(nil).Changed)
+				next := fetched(t, client, "http://web.test"+path, "p")
+				require.True(t, next.First || next.Changed, "%s, exact %v, version %d", path, exact, web.version)
+			}
+		}
+	}
+}
+
 // A redirect in place of a second copy is undecided. If it is still there at the next poll, that
 // finds it.
 func TestRedirectInSecondCopy(t *testing.T) {

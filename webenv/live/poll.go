@@ -267,7 +267,7 @@ func (p *poll) take(cut bool) error {
 // replace replaces the remembered copy of the page. If the poll belongs to a Fetch, that can take it
 // back.
 func (p *poll) replace(by func(old validators, known bool) (found validators, keep, another bool)) {
-	p.fetch.teach(&p.t.copies, func(l *lesson) { p.t.copies.replace(p.key, l, by) })
+	p.fetch.teach(&p.t.copies, func(l *lesson) { p.t.copies.replace(p.key, l, p.teaching, by) })
 }
 
 // arrive notes in the remembered copy that the page was reached.
