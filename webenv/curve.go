@@ -26,8 +26,15 @@ func (b *buckets) edge(i int) float64 { return b.start + float64(float64(i)*b.wi
 
 // at returns the bucket (begin, end] that contains t.
 func (b *buckets) at(t float64) int {
-	i := int(math.Ceil((t-b.start)/b.width)) - 1
-	return min(max(i, 0), len(b.curve)-1)
+	i := min(max(int(math.Ceil((t-b.start)/b.width))-1, 0), len(b.curve)-1)
+	// The quotient may be rounded across a whole number.
+	switch {
+	case i > 0 && t <= b.curve[i-1].End:
+		i--
+	case i < len(b.curve)-1 && t > b.curve[i].End:
+		i++
+	}
+	return i
 }
 
 // poll counts a poll.

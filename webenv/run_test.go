@@ -188,29 +188,21 @@ func propRun(t *rapid.T) {
 		c.Freshness = 1 - c.Freshness/(total*width)
 		require.InDelta(t, c.Freshness, got.Curve[b].Freshness, 1e-9)
 		require.InDelta(t, c.End, got.Curve[b].End, 1e-9)
-		want.Curve[b].Polls, want.Curve[b].Detected = got.Curve[b].Polls, got.Curve[b].Detected
-		before, detectedBefore := 0, 0
-		for _, p := range polls {
-			// A poll at the border is in either bucket, by rounding.
-			if p.Time < c.End-1e-9 {
-				before++
-				if p.Changed {
-					detectedBefore++
-				}
-			}
-		}
-		sum, detected, border := 0, 0, 0
+		sum, detected := 0, 0
 		for _, x := range got.Curve[:b+1] {
 			sum += x.Polls
 			detected += x.Detected
 		}
 		for _, p := range polls {
-			if math.Abs(p.Time-c.End) <= 1e-9 {
-				border++
+			if p.Time <= got.Curve[b].End || b == len(got.Curve)-1 {
+				sum--
+				if p.Changed {
+					detected--
+				}
 			}
 		}
-		require.True(t, before <= sum && sum <= before+border)
-		require.True(t, detectedBefore <= detected && detected <= detectedBefore+border)
+		require.Zero(t, sum)
+		require.Zero(t, detected)
 	}
 	require.Equal(t, want.Detected, got.Detected)
 	require.Equal(t, want.Value, got.Value)
@@ -634,4 +626,29 @@ func TestRunDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 200, result.Polls)
 	require.Equal(t, 200.0, result.Curve[0].End)
+}
+
+// A bucket contains its end, whatever the rounding.
+func TestBucketsContainTheirEnd(t *testing.T) {
+	t.Parallel()
+	env, err := NewPoisson([]float64{1}, check.Source(1))
+	require.NoError(t, err)
+	for _, rate := range []float64{0.3, 1, 3, 7} {
+		polls := map[float64]int{}
+		result, err := Run(env, &roundRobin{pages: 1}, RunConfig{
+			Start: 1e3 * rate, Rate: rate, Polls: 10, Buckets: 5, OnPoll: func(p Poll) { polls[p.Time]++ },
+		})
+		require.NoError(t, err)
+		begin := math.Inf(-1)
+		for _, b := range result.Curve {
+			want := 0
+			for at := range polls {
+				if begin < at && at <= b.End {
+					want++
+				}
+			}
+			require.Equal(t, want, b.Polls, "rate %v, until %v", rate, b.End)
+			begin = b.End
+		}
+	}
 }
