@@ -143,8 +143,8 @@ func (s *settings) check() error {
 	}
 	if err := cmp.Or(
 		s.OnlyIf(s.suite, "with -suite", "scenarios", "ablate"), s.OnlyIf(given["log"], "with -log", "draws"),
-		s.OnlyIf(s.suite || given["env"], "with -env", "n"), s.OnlyIf(!s.ablate, "without -ablate", "policies"),
-		s.OnlyIf(!s.http, "without -http, which is one run", "runs"),
+		s.OnlyIf(given["env"] || s.suite && !given["trace"], "with -env", "n"), s.OnlyIf(!s.ablate, "without -ablate", "policies"),
+		s.OnlyIf(!s.http, "without -http, which is one run", "runs", "quick"),
 	); err != nil {
 		return err
 	}
@@ -215,12 +215,11 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if s.http && w.history == nil {
 		return report.Usagef("-http serves a history: it goes without -env")
 	}
-	takes := ""
-	if s.http {
-		takes = fmt.Sprintf("%d requests on a loopback port, some thousands a second", len(chosen)*(w.polls+w.pages))
-	}
-	if err := s.Start(takes); err != nil {
+	if err := s.Start(""); err != nil {
 		return err
+	}
+	if s.http {
+		fmt.Fprintf(stderr, "recrawl: this takes %d requests on a loopback port, some thousands a second.\n", len(chosen)*(w.polls+w.pages))
 	}
 	e := &experiment{world: w, goal: by, seed: s.Seed, runs: s.runs, http: s.http, groups: s.groups}
 	outcomes, err := e.compare(chosen)

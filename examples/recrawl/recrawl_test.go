@@ -166,7 +166,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-groups site", "-groups site: there are folder and host"},
 		{"-draws 3", "-draws goes with -log"},
 		{"-suite -ablate -policies uniform", "-policies goes without -ablate"},
-		{"-http -runs 3", "-runs goes without -http"},
+		{"-http -runs 3", "-runs goes without -http"}, {"-http -quick", "-quick goes without -http"},
 		{"-log x -draws 0", "-draws 0"},
 		{"-log= -draws 2", "-log: want a file, or - for standard input"},
 		{"-suite -trace x -trace x", "-trace x twice"},
@@ -185,7 +185,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-polls 0", "-polls 0: want 1 at least"},
 		{"-runs 0", "-runs 0"},
 		{"-objective speed", `there is no "speed"; there are detections,freshness,age,harmonic,delay`},
-		{"-n 10", "-n goes with -env"},
+		{"-n 10", "-n goes with -env"}, {"-suite -trace x -n 10", "-n goes with -env"},
 		{"-speed", "-speed"},
 		{"now", `"now"`},
 	} {
