@@ -443,6 +443,8 @@ func (l *crawlLog) checkBunches() {
 // spanText says a time in seconds in the unit that suits it.
 func spanText(seconds float64) string {
 	switch {
+	case seconds >= 999.5*365*day:
+		return fmt.Sprintf("%.0f years", seconds/(365*day))
 	case seconds >= 2*365*day:
 		return fmt.Sprintf("%.3g years", seconds/(365*day))
 	case seconds >= 2*day:
