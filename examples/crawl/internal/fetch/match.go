@@ -156,8 +156,9 @@ func comparablePath(u *url.URL) string {
 func comparableRule(rule string) string {
 	rule, end := strings.CutSuffix(rule, "$")
 	rule = octets(rule, "*")
-	if i := strings.LastIndexByte(rule, '/'); i >= 0 && !strings.Contains(rule, "*") {
-		rule = input.RemoveDots(rule[:i+1]) + rule[i+1:] // what follows is the beginning of a name
+	path, _, _ := strings.Cut(rule, "?")
+	if i := strings.LastIndexByte(path, '/'); i >= 0 && !strings.Contains(rule, "*") {
+		rule = input.RemoveDots(rule[:i+1]) + rule[i+1:] // what follows is the beginning of a name, or a query
 	}
 	if end {
 		rule += "$"

@@ -63,6 +63,20 @@ func TestLikeTheLibrary(t *testing.T) {
 	require.Greater(t, min(results[true], results[false]), 500)
 }
 
+// Dots are resolved in the path of a rule, and not in its query, where they are part of the text.
+func TestDotsOfARule(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string]string{
+		"/a/../b":         "/b",
+		"/a/./":           "/a/",
+		"/go?to=/../x":    "/go?to=/../x",
+		"/a/../go?to=/./": "/go?to=/./",
+		"/a/.":            "/a/.",
+	} {
+		require.Equal(t, want, comparableRule(rule), rule)
+	}
+}
+
 // A rule costs no more than the bytes of the rule and of the page's path, however many * it has.
 func TestStepsOfARule(t *testing.T) {
 	t.Parallel()
