@@ -80,7 +80,7 @@ func productToken(userAgent string) string {
 	if _, own, ok := strings.Cut(name, "compatible;"); ok && strings.HasPrefix(name, "Mozilla/") {
 		name = strings.TrimSpace(own)
 	}
-	if end := strings.IndexAny(name, "/ ;)"); end >= 0 {
+	if end := strings.IndexFunc(name, func(c rune) bool { return !isToken(c) }); end > 0 {
 		name = name[:end]
 	}
 	return name

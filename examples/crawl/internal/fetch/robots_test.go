@@ -55,6 +55,9 @@ func TestProductToken(t *testing.T) {
 		" my-bot (+https://example.org)":   "my-bot",
 		"my-bot/1 (+https://example.org)":  "my-bot",
 		"my-bot (compatible; other/1)":     "my-bot",
+		"my-bot(+https://example.org)":     "my-bot",
+		"my-bot, me@example.org":           "my-bot",
+		"(+https://example.org)":           "(+https://example.org)", // no robots.txt has it
 		"Mozilla/5.0 (+https://a.example)": "Mozilla",
 		"Mozilla/5.0 (compatible; my-bot/1.0; +https://example.org/bot)":                                   "my-bot",
 		"Mozilla/5.0 (compatible;my-bot; +https://example.org/bot)":                                        "my-bot",
