@@ -149,10 +149,11 @@ func (p *pages) sitemap(body []byte, next *[]string) error {
 		return nil
 	}, func(path []element) {
 		here := path[len(path)-1]
+		own := len(path) == 3 && here.Name.Space == path[1].Name.Space // not image:loc
 		switch {
-		case len(path) == 3 && here.Name.Local == "loc":
+		case own && here.Name.Local == "loc":
 			loc = string(here.text)
-		case len(path) == 3 && here.Name.Local == "lastmod":
+		case own && here.Name.Local == "lastmod":
 			modified = string(here.text)
 		case is(path, "url"):
 			p.add(modified, loc)

@@ -59,6 +59,22 @@ func TestLinksOfFeeds(t *testing.T) {
 	}
 }
 
+// A page of a sitemap is what its own loc says, and not one of an extension, as that of its picture.
+func TestExtensionsOfSitemaps(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range []string{"", "s:"} {
+		own := "<" + prefix + "loc>http://a.test/1</" + prefix + "loc>"
+		for _, entry := range []string{
+			own + "<image:image><image:loc>http://a.test/no</image:loc></image:image>", own + "<image:loc>http://a.test/no</image:loc>",
+			"<image:loc>http://a.test/no</image:loc>" + own,
+		} {
+			urls, err := of(whole, "<"+prefix+"urlset><"+prefix+"url>"+entry+"</"+prefix+"url></"+prefix+"urlset>")
+			require.NoError(t, err)
+			require.Equal(t, []string{"http://a.test/1"}, urls, entry)
+		}
+	}
+}
+
 // An end tag in the wrong place, as those of HTML that was not escaped, ends nothing but what is open within its element.
 func TestEndTagsThatDoNotMatch(t *testing.T) {
 	t.Parallel()
