@@ -1,7 +1,9 @@
 package fetch
 
 import (
+	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -20,11 +22,13 @@ type once struct{ *http.Transport }
 func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 	var sent, looking atomic.Bool
 	var stopped error
+	var conn net.Conn
 	trace := &httptrace.ClientTrace{
 		WroteHeaders: func() { sent.Store(true) },
 		DNSStart:     func(httptrace.DNSStartInfo) { looking.Store(true) },
 		DNSDone:      func(httptrace.DNSDoneInfo) { looking.Store(false) },
 		GotConn: func(got httptrace.GotConnInfo) { // in this goroutine
+			conn = got.Conn
 			if stopped == nil && sent.Load() {
 				stopped = ErrAgain
 			}
@@ -37,6 +41,9 @@ func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 		},
 	}
 	resp, err := o.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	if conn != nil && errors.Is(err, context.DeadlineExceeded) { // HTTP/2 would go on with it, though nobody may be there
+		_ = conn.Close()
+	}
 	if err != nil && stopped != nil {
 		return nil, stopped
 	}

@@ -90,6 +90,30 @@ func TestHostHangsUp(t *testing.T) {
 	require.Equal(t, map[string]int{"/robots.txt": 1, "/page": 6, "/map.xml": 2, "/never": 2}, times)
 }
 
+// A connection on which no answer came is not used again, by HTTP/2 either: the machine at its end may be gone.
+func TestConnectionIsDead(t *testing.T) {
+	t.Parallel()
+	var robots sync.Map // connections by which they were asked for
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			robots.Store(r.RemoteAddr, true)
+		} else if _, dead := robots.Load(r.RemoteAddr); dead {
+			<-r.Context().Done()
+		}
+	}))
+	web.EnableHTTP2 = true
+	web.StartTLS()
+	defer web.Close()
+	direct, err := ParsePoint("direct", false)
+	require.NoError(t, err)
+	t.Cleanup(direct.Close)
+	direct.Base.(once).TLSClientConfig = web.Client().Transport.(*http.Transport).TLSClientConfig
+	f, err := New(Config{UserAgent: "test (+http://test.test)", Clock: newManual(), Points: []Point{direct}, Timeout: 2 * time.Second})
+	require.NoError(t, err)
+	require.Error(t, f.Poll(t.Context(), 1, web.URL+"/page", nil).Err)
+	require.NoError(t, f.Poll(t.Context(), 1, web.URL+"/page", nil).Err)
+}
+
 // What may not be sent any more when there is a connection is not sent, and says nothing of the host.
 func TestGuardWhenConnected(t *testing.T) {
 	t.Parallel()
