@@ -3,6 +3,7 @@ package input
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -252,18 +253,39 @@ func TestMemoryOfDocuments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	body := "<urlset>" + strings.Repeat("<url/>", 16<<20/6) + strings.Repeat("<url>a<!-- -->", 10) + "</urlset>"
-	most := uint64(0)
-	var before, now runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	_, _ = of(func(get Get, url string) ([]Entry, error) {
-		entries, err := whole(get, url)
-		runtime.ReadMemStats(&now)
-		most = now.HeapSys - min(before.HeapSys, now.HeapSys)
-		return entries, err
-	}, body)
-	require.Less(t, most, uint64(80<<20)) // entries for all would take some 200 MB
+	for what, body := range map[string]string{
+		"entries":           "<urlset>" + strings.Repeat("<url/>", 16<<20/6) + strings.Repeat("<url>a<!-- -->", 10) + "</urlset>",
+		"attributes":        "<urlset><url>a<url " + strings.Repeat("a ", 8<<20) + "/></url></urlset>",
+		"of many elements":  "<urlset>" + strings.Repeat("<url "+strings.Repeat("a ", 16<<10)+">", 512),
+		"in a row, in text": "<urlset>" + strings.Repeat("<url/>a<url "+strings.Repeat("a ", 16<<10)+">", 512),
+	} {
+		most := uint64(0)
+		var before, now runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		_, _ = of(func(get Get, url string) ([]Entry, error) {
+			entries, err := whole(get, url)
+			runtime.ReadMemStats(&now)
+			most = now.HeapSys - min(before.HeapSys, now.HeapSys)
+			return entries, err
+		}, body)
+		require.Less(t, most, uint64(80<<20), what) // entries for all would take some 200 MB, and attributes 400
+	}
+	// A tag may be long, and what is no tag may be longer.
+	for what, c := range map[string]struct {
+		text string
+		long bool
+	}{
+		"an attribute":      {"<a b='" + strings.Repeat("x", mostTag-100) + "'/>", false},
+		"a longer one":      {"<a b='" + strings.Repeat("x", mostTag) + "'/>", true},
+		"behind text":       {"x<a b='" + strings.Repeat("x", mostTag) + "'/>", true},
+		"a comment":         {"<!--" + strings.Repeat("<a> ", mostTag) + "-->", false},
+		"a text":            {"<![CDATA[" + strings.Repeat("<a ", mostTag) + "]]>", false},
+		"one of characters": {strings.Repeat("a ", mostTag), false},
+	} {
+		_, err := of(whole, "<urlset>"+c.text+"</urlset>")
+		require.Equal(t, c.long, errors.Is(err, errTag), "%s: %v", what, err)
+	}
 }
 
 // whole reads a sitemap for who waits for all of it.

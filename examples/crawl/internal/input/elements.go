@@ -20,11 +20,16 @@ const (
 	deepest = 1000
 	// mostText is what is kept of a text: more than there can be of a URL, which is refused then.
 	mostText = 2 * LongestURL
+	// mostTag is what is read of a tag, in bytes: each attribute takes the decoder many times its own.
+	mostTag = 256 << 10
+	// mostAttributes is how many are kept of an element while it is open: more than any has.
+	mostAttributes = 100
 )
 
 var (
 	errLong = fmt.Errorf("longer than %d MB", MaxDocument>>20)
 	errNone = errors.New("there is no XML in it")
+	errTag  = fmt.Errorf("a tag longer than %d KB", mostTag>>10)
 	errDeep = fmt.Errorf("more than %d elements within each other", deepest)
 )
 
@@ -117,6 +122,7 @@ func walk(doc io.Reader, begins func(path []element) error, ends func(path []ele
 	begun := map[xml.Name]int{} // how many there are in the path
 	var mistake error
 	for mistakes := 0; ; {
+		in.begins(x)
 		token, err := x.RawToken() // Token would have an end tag without a beginning end all that is open
 		switch {
 		case err != nil && in.ended == nil && mistakes < mostMistakes:
@@ -139,6 +145,7 @@ func walk(doc io.Reader, begins func(path []element) error, ends func(path []ele
 			if len(path) == deepest {
 				return errDeep
 			}
+			token.Attr = token.Attr[:min(len(token.Attr), mostAttributes)]
 			path = append(path, element{StartElement: token.Copy()})
 			begun[token.Name]++
 			if begins == nil {

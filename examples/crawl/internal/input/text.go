@@ -26,7 +26,13 @@ type text struct {
 	ended error  // with which it ended
 	read  int64  // bytes that the decoder has read
 	last  byte   // of them
+	token int    // of those, of the latest token
+	tag   bool   // it is a tag
 }
+
+// begins takes note that the decoder is to read a token. It may have read its first byte, to see where the one
+// before ends.
+func (t *text) begins(x *xml.Decoder) { t.token, t.tag = int(t.read-x.InputOffset()), false }
 
 // declared goes on in the encoding that the document declares. One that nobody knows is hardly another than UTF-8,
 // nor is UTF-16 where the declaration itself could be read. The first declaration counts: a decoder for each within
@@ -67,6 +73,13 @@ func (t *text) ReadByte() (byte, error) {
 		t.left = utf8.AppendRune(t.left[:0], c)
 	}
 	t.read++
+	if t.token++; t.token == 2 {
+		t.tag = t.last == '<' && t.left[0] != '!' && t.left[0] != '?'
+	}
+	if t.tag && t.token > mostTag {
+		t.ended = errTag
+		return 0, errTag
+	}
 	t.last, t.left = t.left[0], t.left[1:]
 	return t.last, nil
 }
