@@ -87,7 +87,8 @@ func Host(u *url.URL) (string, error) {
 	switch {
 	case name == "":
 		return "", errors.New("the host has no name")
-	case strings.HasSuffix(name, "."): // it had two, and would be another host without the second
+	case strings.HasSuffix(name, "."), // it had two, and would be another host without the second
+		strings.Contains(u.Hostname(), "]"): // and so it would be without that
 		return "", fmt.Errorf("%q is no name of a host", u.Hostname())
 	}
 	if port == "" {

@@ -145,7 +145,8 @@ func TestClean(t *testing.T) {
 	}
 	for _, bad := range []string{"http://a.test:0/", "http://a.test:65536/", "http://a.test:x/", "http://127.1/", "http://0x7f.1/", "http://2130706433/",
 		"http://127.0.0.01/", "http://0x7f000001/", "http://[::1", "http://./", "http://../", "http://a.test../", "http://", "http:/a", "//a.test/", "http://ü .test/",
-		"http://[fe80::1%25\xff]/", "http://[fe80::1%25a%20b]/"} {
+		"http://[fe80::1%25\xff]/", "http://[fe80::1%25a%20b]/",
+		"http://a.test]:8080/", "http://a.test]/", "http://]:8080/"} {
 		_, err := Clean(bad)
 		require.ErrorIs(t, err, ErrURL, bad)
 	}
