@@ -108,7 +108,7 @@ func TestConnectionIsDead(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(direct.Close)
 	direct.Base.(once).TLSClientConfig = web.Client().Transport.(*http.Transport).TLSClientConfig
-	f, err := New(Config{UserAgent: "test (+http://test.test)", Clock: newManual(), Points: []Point{direct}, Timeout: 2 * time.Second})
+	f, err := New(Config{UserAgent: "test (+http://test.test)", Clock: newManual(), Points: []Point{direct}, Timeout: 5 * time.Second})
 	require.NoError(t, err)
 	require.Error(t, f.Poll(t.Context(), 1, web.URL+"/page", nil).Err)
 	require.NoError(t, f.Poll(t.Context(), 1, web.URL+"/page", nil).Err)
