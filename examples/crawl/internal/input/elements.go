@@ -20,8 +20,9 @@ const (
 	deepest = 1000
 	// mostText is what is kept of a text: more than there can be of a URL, which is refused then.
 	mostText = 2 * LongestURL
-	// mostTag is what is read of a tag, in bytes: each attribute takes the decoder many times its own.
-	mostTag = 256 << 10
+	// mostTag is what is read of a tag, in bytes: a feed may have a picture in one, but each attribute takes the
+	// decoder many times its own.
+	mostTag = 512 << 10
 	// mostAttributes is how many are kept of an element while it is open: more than any has.
 	mostAttributes = 100
 )
