@@ -89,9 +89,10 @@ func NewPlanner(n int, cfg PlannerConfig, src rand.Source) (*Planner, error) {
 	}
 	p := &Planner{scheduled: newScheduled(n, cfg.Spacing, src), cfg: cfg}
 	p.plan = p.newPlan()
+	p.newcomer = cfg.Budget / float64(max(n, 1))
 	for slot := range n {
 		p.plan.Grow()
-		p.roster.Set(slot, cfg.Budget/float64(n))
+		p.roster.Set(slot, p.newcomer)
 	}
 	return p, nil
 }
@@ -140,8 +141,10 @@ func (p *Planner) refresh(slot int) {
 // Add implements Learner. The page has weight 1 and is expected to change like the mean page. It
 // counts as polled at the latest Next.
 func (p *Planner) Add() (page int) {
-	p.newcomer = p.cfg.Budget / float64(p.Len()+1)
-	page = p.scheduled.Add()
+	if p.Len() == 0 {
+		p.newcomer = p.cfg.Budget
+	}
+	page = p.scheduled.Add() // before the first plan with the frequency of all others
 	slot := Slot(page)
 	if slot == p.plan.Slots() {
 		p.plan.Grow()
@@ -180,6 +183,15 @@ func (p *Planner) SetCost(page int, cost float64) error {
 	p.plan.SetCost(slot, cost)
 	p.refresh(slot)
 	return nil
+}
+
+// Frequency returns the frequency at which a page is polled, in polls per unit of time.
+func (p *Planner) Frequency(page int) (float64, error) {
+	x, err := p.scheduled.Frequency(page)
+	if err == nil && !p.plan.Solved() { // what the pages have is the same, and may be of another number of them
+		x = p.cfg.Budget / float64(p.Len())
+	}
+	return x, err
 }
 
 // Rate returns the estimate of a page's change rate per unit of time. It is 1 for all pages
@@ -226,4 +238,8 @@ func (p *Planner) decode(d *codec.Decoder) {
 	}
 	p.plan = p.newPlan()
 	p.plan.Decode(d, p.ids.Slots())
+	for page := range p.All() {
+		p.newcomer = p.roster.Frequency(Slot(page))
+		break
+	}
 }

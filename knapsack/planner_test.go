@@ -3,6 +3,7 @@ package knapsack
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +75,32 @@ func TestPlannerFloor(t *testing.T) {
 		require.LessOrEqual(t, now-last[page], n/0.2+n, "page %d", page)
 		last[page] = now
 		require.NoError(t, p.Observe(page, now, page < 3))
+	}
+}
+
+// Before the first plan pages that were added, as in a Keyed, are polled as those of NewPlanner: all equally
+// often, also after a restore, and Frequency is in polls per unit of time.
+func TestPlannerOfAddedPages(t *testing.T) {
+	t.Parallel()
+	const n = 100
+	for _, first := range []int{0, 1, n / 2} {
+		p := must(NewPlanner(first, PlannerConfig{Budget: 3}, nil))
+		for p.Len() < n-1 {
+			p.Add()
+		}
+		data := saved(t, p)
+		p = new(Planner)
+		require.NoError(t, p.UnmarshalBinary(data))
+		p.Add()
+		polls := make([]int, n)
+		for k := range n - 1 {
+			now := float64(k) / 3
+			page := must(p.Next(now))
+			polls[page]++
+			require.NoError(t, p.Observe(page, now, k%5 == 0))
+			require.InEpsilon(t, 3.0/n, must(p.Frequency(k)), 1e-12)
+		}
+		require.LessOrEqual(t, slices.Max(polls), 2, "%d pages at first", first)
 	}
 }
 

@@ -70,8 +70,8 @@ func (r *rostered[R]) Remove(page int) error {
 	return err
 }
 
-// Frequency returns the frequency at which a page is polled. For a Planner it is in polls per unit
-// of time. For the others it is up to a factor that is the same for all pages.
+// Frequency returns the frequency at which a page is polled, up to a factor that is the same for all
+// pages.
 func (r *rostered[R]) Frequency(page int) (float64, error) {
 	slot, err := r.slot(page)
 	if err != nil {

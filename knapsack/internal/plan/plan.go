@@ -124,6 +124,9 @@ func (p *Plan) mean() float64 {
 // Price returns what one more poll is worth, 0 before the first Solve.
 func (p *Plan) Price() float64 { return p.at.Mu() }
 
+// Solved reports whether there was a Solve.
+func (p *Plan) Solved() bool { return p.at.Set() }
+
 // floor is the least frequency of one of n pages.
 func (p *Plan) floor(n int) float64 { return p.Floor * p.Budget / p.mean() / float64(n) }
 
