@@ -43,6 +43,9 @@ func (c HTRAAConfig) check() error {
 // 44 and 34 %. LAKG finds 32 % in any order, and 43 % if it begins at the least amount. So number
 // pages by what is known of their rates, or take few states.
 //
+// A page that is added gets as much as the others where nothing was learnt yet, and else a part of
+// what its neighbours get.
+//
 // # Cost
 //
 // Time: O(log n) for Next and Observe. Memory: 26 bytes for each of as many pages as the next power

@@ -59,6 +59,27 @@ func TestHTRAAIsUniformAtFirst(t *testing.T) {
 	}
 }
 
+// Pages that are added one by one, as in a Keyed, and of which others are removed, are polled equally
+// often, too, as long as nothing was learnt.
+func TestHTRAAOfAddedPages(t *testing.T) {
+	t.Parallel()
+	const n = 100
+	for _, first := range []int{0, 37, 2 * n} {
+		h := must(NewHTRAA(first, HTRAAConfig{States: 60_000}, rand.NewPCG(1, 1)))
+		for page := range first {
+			if page%3 == 0 {
+				require.NoError(t, h.Remove(page))
+			}
+		}
+		for h.Len() < n {
+			h.Add()
+		}
+		for page := range h.All() {
+			require.InEpsilon(t, 1/float64(h.Len()), must(h.Frequency(page)), 0.01, "%d pages at first", first)
+		}
+	}
+}
+
 // Where pages are numbered by rate, H-TRAA learns much faster than LAKG: detections in the first
 // 20,000 polls of the paper's environments.
 func TestHTRAABeatsLAKG(t *testing.T) {

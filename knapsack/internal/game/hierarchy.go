@@ -61,13 +61,27 @@ func (h *Hierarchy) allocate() {
 // join counts the pages at node k and starts its automaton.
 func (h *Hierarchy) join(k int) {
 	h.pages[k], h.idle[k] = h.pages[2*k]+h.pages[2*k+1], h.idle[2*k]+h.idle[2*k+1]
-	h.start(k)
+	h.state[k] = h.start(k)
 }
 
-// start gives the sides of node k shares by their number of pages.
-func (h *Hierarchy) start(k int) {
-	s := math.Round(float64(h.pages[2*k]) / float64(max(h.pages[k], 1)) * float64(h.states+1))
-	h.state[k] = uint16(min(max(s, 1), float64(h.states)))
+// start returns the state that gives the sides of node k shares by their number of pages.
+func (h *Hierarchy) start(k int) uint16 {
+	left, right := h.pages[2*k], h.pages[2*k+1]
+	s := math.Round(float64(left) / float64(max(left+right, 1)) * float64(h.states+1))
+	return uint16(min(max(s, 1), float64(h.states)))
+}
+
+// count changes the number of pages at a leaf. The shares of nodes where they are by the number of pages, as
+// of all that have learnt nothing yet, stay so.
+func (h *Hierarchy) count(leaf, by int) {
+	h.pages[1] = uint32(int(h.pages[1]) + by)
+	for d := bits.Len(uint(leaf)) - 2; d >= 0; d-- {
+		k, side := leaf>>(d+1), &h.pages[leaf>>d]
+		anew := *side == 0 || h.state[k] == h.start(k)
+		if *side = uint32(int(*side) + by); anew {
+			h.state[k] = h.start(k)
+		}
+	}
 }
 
 // share returns q of node k.
@@ -132,7 +146,8 @@ func (h *Hierarchy) feed(k int, left bool) {
 }
 
 // Put brings a page in. A new page gets an equal part of the first subtree with other pages
-// above it, in O(log n), or O(n) when the tree doubles.
+// above it, and of those above whose shares are by the number of pages, in O(log n), or O(n) when the
+// tree doubles.
 func (h *Hierarchy) Put(slot int, _ float64) {
 	if slot == h.size {
 		h.double()
@@ -142,14 +157,7 @@ func (h *Hierarchy) Put(slot int, _ float64) {
 	if h.pages[leaf] > 0 {
 		return
 	}
-	for k := leaf; k >= 1; k /= 2 {
-		h.pages[k]++
-	}
-	for k := leaf; k > 1; k /= 2 {
-		if h.pages[k] == 1 {
-			h.start(k / 2) // this side was empty
-		}
-	}
+	h.count(leaf, +1)
 }
 
 // double makes the tree the left side of one twice as large.
@@ -178,9 +186,7 @@ func (h *Hierarchy) Drop(slot int) {
 	if h.idle[leaf] > 0 {
 		h.fly(leaf, -1)
 	}
-	for k := leaf; k >= 1; k /= 2 {
-		h.pages[k]--
-	}
+	h.count(leaf, -1)
 }
 
 // Frequency returns the share of all polls that a page gets.

@@ -252,14 +252,21 @@ func TestReward(t *testing.T) {
 		h.Reward(c.slot)
 		require.Equal(t, c.want, h.state[1], "%+v", c)
 	}
-	// Shares follow the number of pages below, and a new page gets its part of what there is.
+	// Shares follow the number of pages below as these come and go, until something was learnt: then a new
+	// page gets its part of what there is.
 	h := NewHierarchy(3, 99, true, at(0))
 	require.EqualValues(t, 67, h.state[1])
 	require.InDelta(t, 0.33, h.Frequency(2), 1e-12)
 	h.Put(3, 0)
-	require.InDelta(t, 0.165, h.Frequency(3), 1e-12)
+	require.InDelta(t, 0.25, h.Frequency(3), 1e-12)
 	h.Drop(2)
 	require.InDelta(t, 0.33, h.Frequency(3), 1e-12)
+	h.Reward(3)
+	require.InDelta(t, 0.34, h.Frequency(3), 1e-12)
+	h.Put(2, 0)
+	require.InDelta(t, 0.17, h.Frequency(3), 1e-12)
+	h.Drop(2)
+	require.InDelta(t, 0.34, h.Frequency(3), 1e-12)
 	// With even spacing the left side is due when it is owed a poll: of q = 0.67 it gets 2 of 3.
 	h = NewHierarchy(3, 99, false, at(0))
 	var left []bool
