@@ -22,8 +22,14 @@ import (
 //
 // # Guarantees
 //
-// With Even spacing the gaps of a page are as even as whole numbers of polls allow. A poll given
-// back counts as made, so that a page that never answers gets no more than its share.
+// With Even spacing the gaps of a page are mostly within half of their mean, and nearer to it the
+// longer they are. The shares of the polls are about those of the frequencies: pages that are due
+// every few polls get less, as their gaps are whole numbers of polls, and the others more. Beside 300
+// pages one that has .6 of the sum of all frequencies gets .5 of the polls, and the others get 1.25
+// times their shares. Where no page has more than .05 of the sum, shares are within a sixth. Random
+// spacing keeps them in the mean.
+//
+// A poll given back counts as made, so that a page that never answers gets no more than its share.
 //
 // # Cost
 //

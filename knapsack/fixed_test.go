@@ -3,6 +3,7 @@ package knapsack
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +38,52 @@ func TestEvenSpacing(t *testing.T) {
 	}
 	for i, c := range count {
 		require.InDelta(t, polls*x[i], float64(c), 1+0.02*polls*x[i], "page %d", i)
+	}
+}
+
+// What the documentation says of the shares and the gaps that pages get with even spacing.
+func TestEvenShares(t *testing.T) {
+	t.Parallel()
+	const polls = 30_000
+	// run returns the shares of the polls over those of the frequencies, and the gaps over their mean.
+	run := func(x []float64) (share, least, most []float64) {
+		f := must(NewFixed(x, Even, nil))
+		last, sum := make([]float64, len(x)), 0.0
+		share, least, most = make([]float64, len(x)), slices.Repeat([]float64{polls}, len(x)), make([]float64, len(x))
+		for k := range polls {
+			now := float64(k)
+			page := must(f.Next(now))
+			require.NoError(t, f.Observe(page, now, false))
+			if gap := now - last[page]; k > polls/4 {
+				share[page] += 4. / 3 / polls
+				least[page], most[page] = min(least[page], gap), max(most[page], gap)
+			}
+			last[page] = now
+		}
+		for _, xi := range x {
+			sum += xi
+		}
+		for i, xi := range x {
+			least[i], most[i] = least[i]*share[i], most[i]*share[i]
+			share[i] *= sum / xi
+		}
+		return share, least, most
+	}
+	share, _, _ := run(append([]float64{450}, slices.Repeat([]float64{1}, 300)...))
+	require.InDelta(t, .5/.6, share[0], 0.01)
+	require.InDelta(t, 1.25, slices.Min(share[1:]), 0.03)
+	require.InDelta(t, 1.25, slices.Max(share[1:]), 0.03)
+	for seed := range uint64(20) {
+		x := make([]float64, 45)
+		rng := rand.New(rand.NewPCG(seed, 5))
+		for i := range x {
+			x[i] = .5 + rng.Float64()
+		}
+		share, least, most := run(x)
+		require.Greater(t, slices.Min(share), 1-1./6)
+		require.Less(t, slices.Max(share), 1+1./6)
+		require.Greater(t, slices.Min(least), .5)
+		require.Less(t, slices.Max(most), 1.5)
 	}
 }
 

@@ -57,7 +57,8 @@ type PlannerConfig struct {
 // # How it works
 //
 // An answer updates its own page's estimate, and its frequency at the present price of the
-// budget. Every n answers the frequencies of all pages are solved anew; see Problem.Optimal.
+// budget. Every n answers the frequencies of all pages are solved anew; see Problem.Optimal. Pages are
+// polled at their frequencies as those of a Fixed are.
 type Planner struct {
 	scheduled
 	cfg  PlannerConfig

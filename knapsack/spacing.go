@@ -9,7 +9,7 @@ import "github.com/recrawl/recrawl/internal/enum"
 type Spacing uint8
 
 const (
-	// Even leaves the same time between any two polls of a page.
+	// Even leaves about the same time between any two polls of a page; see Fixed.
 	Even Spacing = iota + 1
 	// Random draws each poll's page with probability proportional to its frequency, as the
 	// scheduler of Granmo et al. 2006 does.
