@@ -7,10 +7,10 @@ import (
 )
 
 // AddSite adds a site, places it at once where its rules allow, and returns the ids of the site and
-// its node. Of the allowed nodes it takes the first of these:
+// its node. It takes the first of these that its rules allow:
 //
-//   - the first node in use on which the site leaves two headrooms;
-//   - the emptiest node in use, if the site leaves one headroom there;
+//   - the first node in use on which the site leaves two headrooms of the largest node;
+//   - the node in use that is the least full with the site, if it leaves one headroom there;
 //   - a spare;
 //   - the node that it overloads least.
 //
