@@ -41,7 +41,8 @@ func (f *RateFilter) belief(slot int) (b belief.Belief) {
 }
 
 // Price returns what one more poll would be worth at present: the index at which pages are polled,
-// in the objective's unit times weight. It is 0 until the time scale is known.
+// in the objective's unit times weight, and per unit of cost after a SetCost. It is 0 until the time
+// scale is known.
 func (f *RateFilter) Price() float64 { return f.threshold }
 
 // SignalQuality returns what has been learnt of the signals of a source. precision is the share of

@@ -41,8 +41,8 @@ func (f *RateFilter) Due(page int) (float64, error) {
 
 // Index returns what a poll of a page would be worth at a time, to compare with Price: a caller may
 // decide whether a page is worth a poll that is about to be made anyway, or that costs more than
-// others. It is 0 before the time scale is known, and up to the time of the page's last answer.
-// O(1).
+// others. After a SetCost it is what that is worth per unit of cost, as Price is. It is 0 before the
+// time scale is known, and up to the time of the page's last answer. O(1).
 func (f *RateFilter) Index(page int, now float64) (float64, error) {
 	slot, err := f.slot(page)
 	if err != nil {

@@ -180,3 +180,18 @@ func TestQueriesChangeNothing(t *testing.T) {
 		same()
 	}
 }
+
+// Where polls cost unequal amounts an index is per unit of cost.
+func TestIndexIsPerCost(t *testing.T) {
+	t.Parallel()
+	f := must(NewRateFilter(9, RateFilterConfig{}))
+	for k := range 100 {
+		now := float64(k)
+		page := must(f.Next(now))
+		require.NoError(t, f.Observe(page, now, page%3 == 0))
+	}
+	worth := must(f.Index(3, 101))
+	require.Positive(t, worth)
+	require.NoError(t, f.SetCost(3, 4))
+	require.InEpsilon(t, worth/4, must(f.Index(3, 101)), 1e-12)
+}
