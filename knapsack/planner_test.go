@@ -91,7 +91,8 @@ func TestPlannerOfAddedPages(t *testing.T) {
 		data := saved(t, p)
 		p = new(Planner)
 		require.NoError(t, p.UnmarshalBinary(data))
-		p.Add()
+		page := p.Add()
+		require.Equal(t, p.roster.Frequency(0), p.roster.Frequency(Slot(page)), "as those from before the restore")
 		polls := make([]int, n)
 		for k := range n - 1 {
 			now := float64(k) / 3

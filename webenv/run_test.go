@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -649,6 +650,19 @@ func TestBucketsContainTheirEnd(t *testing.T) {
 			}
 			require.Equal(t, want, b.Polls, "rate %v, until %v", rate, b.End)
 			begin = b.End
+		}
+	}
+}
+
+// So it does for times that differ from ends by the last bit, where quotients are rounded both ways.
+func TestBucketOfATime(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(check.Source(1))
+	for range 2000 {
+		b := newBuckets(50, 100*rng.Float64(), 150*rng.Float64())
+		for i, x := range b.curve[:49] {
+			require.Equal(t, i, b.at(x.End))
+			require.Equal(t, i+1, b.at(math.Nextafter(x.End, math.Inf(1))))
 		}
 	}
 }
