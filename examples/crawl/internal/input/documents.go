@@ -24,9 +24,15 @@ const (
 // A Get returns the body of a document, one byte more than MaxDocument at most.
 type Get func(url string) ([]byte, error)
 
-// times are the formats of dates in sitemaps and in Atom. Many sitemaps leave out the zone, which is taken for UTC, or
-// the colon in it.
-var times = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05Z0700"}
+// times are the formats of dates in sitemaps and in Atom, and those that feeds have instead of RFC 822's, behind the day
+// of the week. Many leave out the zone, which is taken for UTC, or the colon in it.
+var times = []string{
+	time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006",
+	"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05Z0700",
+	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST",
+	"2 Jan 2006 15:04:05 Z07:00", "2 Jan 2006 15:04:05",
+	"2 January 2006 15:04:05 MST", "2 January 2006 15:04:05 -0700", "2 January 2006 15:04:05 Z07:00",
+}
 
 // zones are the hours from UTC of the zones that RFC 822 knows by name. Go takes each for UTC, and a change that
 // seems to be older than the latest poll counts for nothing.
@@ -34,15 +40,23 @@ var zones = map[string]int{"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7
 
 func date(text string) time.Time {
 	text = strings.TrimSpace(text)
+	if day, rest, ok := strings.Cut(text, ","); ok && !strings.ContainsAny(day, "0123456789") { // Tuesday, as some write
+		text = strings.TrimSpace(rest)
+	}
 	for _, layout := range times {
 		if t, err := time.Parse(layout, text); err == nil {
-			return t
+			return inZone(t)
 		}
 	}
 	t, err := mail.ParseDate(text) // as in RSS
 	if err != nil {
 		return time.Time{}
 	}
+	return inZone(t)
+}
+
+// inZone returns a time in the zone that was named.
+func inZone(t time.Time) time.Time {
 	if name, offset := t.Zone(); offset == 0 {
 		hours := zones[name]
 		t = t.Add(time.Duration(-hours) * time.Hour).In(time.FixedZone(name, hours*60*60))
@@ -260,7 +274,7 @@ func (p *pages) feed(body []byte, feed string) error {
 // alternate reports whether a link of Atom leads to the page that an entry is about.
 func alternate(e element) bool {
 	rel := e.attr("rel")
-	return (rel == "" || rel == "alternate") && e.attr("href") != ""
+	return (rel == "" || strings.EqualFold(rel, "alternate")) && e.attr("href") != ""
 }
 
 // isURL reports whether a guid is one: many that do not say that they are no links are numbers.
@@ -306,8 +320,11 @@ func feedURL(link string) string {
 	if !ok {
 		return link
 	}
-	if host, ok := strings.CutPrefix(rest, "//"); ok {
+	if host, ok := strings.CutPrefix(rest, "//"); !ok {
+		return rest
+	} else if strings.Contains(host, "://") { // feed://https://a.test/rss, too
+		return host
+	} else {
 		return "http://" + host
 	}
-	return rest
 }

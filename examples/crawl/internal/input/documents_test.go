@@ -50,7 +50,7 @@ func TestLinksOfFeeds(t *testing.T) {
 		rss(`<media:group><media:link>http://a.test/no</media:link></media:group><link>10</link>`): "http://a.test/news/10",
 		`<RDF><item><link>http://a.test/11</link></item></RDF>`:                                    "http://a.test/11",
 		atom(``, `<link rel="self" href="x"/><link href="12"/>`):                                   "http://a.test/news/12",
-		atom(` xml:base="http://b.test/blog/"`, `<link rel="alternate" href="13"/>`):               "http://b.test/blog/13",
+		atom(` xml:base="http://b.test/blog/"`, `<link rel="Alternate" href="13"/>`):               "http://b.test/blog/13",
 		atom(` xml:base="/blog/"`, `<link xml:base="x/" href="14"/>`):                              "http://a.test/blog/x/14",
 		atom(``, `<id>http://a.test/no</id>`):                                                      "",
 	} {
@@ -181,6 +181,7 @@ func TestDate(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Time{
 		"2025-05-06T07:08:09.5Z": time.Date(2025, 5, 6, 7, 8, 9, 5e8, time.UTC),
+		"2025-05-06T07:08:09,5Z": time.Date(2025, 5, 6, 7, 8, 9, 5e8, time.UTC),
 		" 2025-05-06 ":           time.Date(2025, 5, 6, 0, 0, 0, 0, time.UTC),
 		"2025-05":                time.Date(2025, 5, 1, 0, 0, 0, 0, time.UTC),
 		"2025-05-06T07:08:09":    time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
@@ -195,6 +196,15 @@ func TestDate(t *testing.T) {
 		" Tue, 06 May 2025 07:08:09 EST\n": time.Date(2025, 5, 6, 12, 8, 9, 0, time.UTC),
 		"Tue, 06 May 2025 07:08:09 PDT":    time.Date(2025, 5, 6, 14, 8, 9, 0, time.UTC),
 		"6 May 25 07:08 UT":                time.Date(2025, 5, 6, 7, 8, 0, 0, time.UTC),
+		"Tuesday, 6 May 2025 07:08:09 GMT": time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"Tue,06 May 2025 07:08:09":         time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"Tue, 6 May 2025 09:08:09 +02:00":  time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"Tue, 6 May 2025 07:08:09 Z":       time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"6 February 2025 07:08:09 EST":     time.Date(2025, 2, 6, 12, 8, 9, 0, time.UTC),
+		"6 February 2025 09:08:09 +0200":   time.Date(2025, 2, 6, 7, 8, 9, 0, time.UTC),
+		"2025-05-06 09:08:09+02:00":        time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"2025-05-06 09:08:09 +0200":        time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"2025-05-06 07:08:09 UTC":          time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
 		"yesterday":                        {},
 	} {
 		require.True(t, want.Equal(date(text)), text)

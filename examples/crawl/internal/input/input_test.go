@@ -103,9 +103,11 @@ func TestDocuments(t *testing.T) {
 	require.NotContains(t, err.Error(), "http://a.test/none/3")
 	require.ErrorContains(t, err, "and 2 more")
 	entries, err = OPML([]byte(`<opml><body><outline text="x"><outline xmlUrl="http://a.test/rss"/></outline><outline xmlUrl="http://a.test/atom"/>
-		<outline xmlurl="feed://b.test/rss"/><outline xmlUrl=" feed:https://b.test/atom"/></body></opml>`), "list")
+		<outline xmlurl="feed://b.test/rss"/><outline xmlUrl=" feed:https://b.test/atom"/>
+		<outline xmlUrl="feed://https://b.test/news"/></body></opml>`), "list")
 	require.NoError(t, err)
-	require.Equal(t, []Entry{{URL: "http://a.test/rss"}, {URL: "http://a.test/atom"}, {URL: "http://b.test/rss"}, {URL: "https://b.test/atom"}}, entries)
+	require.Equal(t, []Entry{{URL: "http://a.test/rss"}, {URL: "http://a.test/atom"}, {URL: "http://b.test/rss"}, {URL: "https://b.test/atom"},
+		{URL: "https://b.test/news"}}, entries)
 	for text, want := range map[string]string{
 		documents["http://a.test/rss"]: `OPML feeds.opml: it is a "rss"`,
 		"":                             "OPML feeds.opml: there is no XML in it",
