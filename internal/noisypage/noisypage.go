@@ -40,6 +40,9 @@ func Noises() []Noise {
 		{"none, edited in place", func(p *Page) { p.shop() }},
 		{"attributes and scripts, edited in place", func(p *Page) { token(p); p.shop() }},
 		{"nonce at every poll, edited in place", func(p *Page) { nonce(p); p.shop() }},
+		{"five of 40 links", func(p *Page) { p.link(5, 40) }},
+		{"one of 40 teasers in each of 4 places", func(p *Page) { p.tease(4, 40, 1) }},
+		{"one of 20 advertisements or none in each of 3 places", func(p *Page) { p.tease(3, 20, 0.75) }},
 	}
 }
 
@@ -85,11 +88,39 @@ func (p *Page) sentence() string {
 	return b.String()
 }
 
-func (p *Page) advertise(n int) {
+func (p *Page) advertise(n int) { p.noise = "<div class=x><p>" + p.ad(n) + "</p></div>" }
+
+// ad returns one of n advertisements.
+func (p *Page) ad(n int) string { return p.all(n)[p.rng.IntN(n)] }
+
+// all returns n advertisements.
+func (p *Page) all(n int) []string {
 	for len(p.ads) < n {
 		p.ads = append(p.ads, p.sentence())
 	}
-	p.noise = "<div class=x><p>" + p.ads[p.rng.IntN(n)] + "</p></div>"
+	return p.ads
+}
+
+// link writes a list of some of n links.
+func (p *Page) link(some, n int) {
+	var b strings.Builder
+	b.WriteString("<h4>See also</h4><ul>")
+	for _, i := range p.rng.Perm(n)[:some] {
+		fmt.Fprintf(&b, "<li><a href=/%d>%s</a>", i, p.all(n)[i])
+	}
+	p.noise = b.String() + "</ul>"
+}
+
+// tease fills each of some places, with a probability, with one of n advertisements.
+func (p *Page) tease(places, n int, filled float64) {
+	var b strings.Builder
+	for k := range places {
+		fmt.Fprintf(&b, "<h4>Partner %d</h4>", k+1)
+		if p.rng.Float64() < filled {
+			fmt.Fprintf(&b, "<div><p>%s</p></div>", p.ad(n))
+		}
+	}
+	p.noise = b.String()
 }
 
 // cache renews a clock at every so many polls.

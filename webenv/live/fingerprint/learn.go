@@ -22,7 +22,8 @@ func (p *Page) loud(flags uint8) bool { return p.Numbers && flags&hasNumber != 0
 // judge reports the changes.
 func (p *Page) judge(s *changes, f *Finding) {
 	for at, group := range groups(s.fresh) {
-		quiet := p.noisy(group[0].place, len(group))
+		place := group[0].place
+		quiet := p.noisy(place, len(group)+count(s.noise, place))
 		for i := range group {
 			e := &s.fresh[at+i]
 			switch {
@@ -35,7 +36,8 @@ func (p *Page) judge(s *changes, f *Finding) {
 		}
 	}
 	for _, group := range groups(s.gone) {
-		quiet := p.noisy(group[0].place, len(group))
+		place := group[0].place
+		quiet := p.noisy(place, len(group)+count(s.stayed, place))
 		for _, e := range group {
 			known := e.flags&(returned|masked) != 0
 			if e.run >= min(goneAfter, p.copies-1) && !known && (!quiet || p.loud(e.flags)) {
@@ -83,29 +85,35 @@ func groups(entries []entry) func(yield func(int, []entry) bool) {
 	}
 }
 
-// learn gives hits to the places in which blocks of short runs were replaced by new ones. It takes
-// the hits from places in which a masked block has stayed. If teach is set, one replacement makes
-// the place noisy, whatever the run.
+// learn gives hits to the places in which blocks of short runs were replaced by new ones, and to
+// those that such blocks left as others had. It takes the hits from places in which a masked block
+// has stayed. If teach is set, one replacement makes the place noisy, whatever the run.
 func (p *Page) learn(s *changes, teach bool) {
 	hits := uint16(1)
 	if teach {
 		hits = 1<<noisyHits - 1
 	}
-	gone := s.gone
-	for _, group := range groups(s.fresh) {
-		place, replaced := group[0].place, 0
-		for len(gone) > 0 && gone[0].place <= place {
-			if gone[0].place == place && (teach || gone[0].run <= shortRun) {
+	fresh := s.fresh
+	for _, group := range groups(s.gone) {
+		place, replaced, by := group[0].place, 0, 0
+		for _, e := range group {
+			if teach || e.run <= shortRun {
 				replaced++
 			}
-			gone = gone[1:]
 		}
+		for ; len(fresh) > 0 && fresh[0].place <= place; fresh = fresh[1:] {
+			if fresh[0].place == place {
+				by++
+			}
+		}
+		before, now := replaced+count(s.stayed, place), by+count(s.noise, place)
 		switch {
-		case replaced == 0:
+		case replaced == 0, teach && by == 0:
 		case teach:
-			p.hit(place, hits, max(replaced, len(group)))
-		case len(group) <= mostNoise, p.noisy(place, len(group)): // more may be noisy after a second copy
-			p.hit(place, hits, replaced)
+			p.hit(place, hits, max(before, now))
+		case by > mostNoise && !p.noisy(place, now): // more may be noisy after a second copy
+		case by > 0, replaced <= mostNoise && count(s.absent, place) >= rotating:
+			p.hit(place, hits, before)
 		}
 	}
 	for i := range p.entries {

@@ -34,13 +34,14 @@ func learnt(all, second bool) func(*noisypage.Page) noisypage.Detector {
 // that knows noise after two hits reports two changes for each page that changes at every poll, and
 // none with a second copy at the start, unless that shows the same clock. Afterwards the critical
 // values are the shares that the algorithm had when its parameters were chosen, and for a clock that
-// stands still for 8 polls each time that it moves.
+// stands still for 8 polls each time that it moves. For the last three they are a twentieth to a third of what they
+// were before blocks that come and go no longer made a place, and a text that left one gave it a hit.
 func TestNoise(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("long")
 	}
-	critical := []float64{0, 0, 0.009, 0.20, 0.10, 0.012, 0.005, 0.009, 0, 5. / 33, 0, 0, 0.009}
+	critical := []float64{0, 0, 0.009, 0.20, 0.10, 0.012, 0.005, 0.009, 0, 5. / 33, 0, 0, 0.009, 0.01, 0.01, 0.05}
 	for i, n := range noisypage.Noises() {
 		alone := noisypage.Measure(1, 0, learnt(true, false), n)
 		taught := noisypage.Measure(1, 0, learnt(true, true), n)
@@ -48,6 +49,10 @@ func TestNoise(t *testing.T) {
 			perPage(alone.Early), perPage(taught.Early), 100*later(alone), 100*later(taught))
 		require.LessOrEqual(t, later(alone), critical[i], n.Name)
 		require.LessOrEqual(t, later(taught), critical[i], n.Name)
+		if i >= 13 { // several places each, which a second copy does not show all
+			require.Less(t, perPage(taught.Early), 0.7*perPage(alone.Early), n.Name)
+			continue
+		}
 		require.LessOrEqual(t, perPage(alone.Early), 2.5, n.Name)
 		if alone.Early > 0 && !strings.Contains(n.Name, "in a cache") {
 			require.Less(t, perPage(taught.Early), 0.6*perPage(alone.Early), "a second copy teaches at once; a clock that stands still in it, half of the time: %s", n.Name)

@@ -444,6 +444,116 @@ func TestMaskAndUnmask(t *testing.T) {
 	require.Equal(t, body, observe(p, page(texts...)), "the place is no longer noisy")
 }
 
+// Blocks that come and go make no place, so all of a list of random links is in the same one.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	links := func(k ...int) []byte {
+		texts := []string{"see also"}
+		for _, k := range k {
+			texts = append(texts, fmt.Sprint("link", k))
+		}
+		return page(append(texts, "end")...)
+	}
+	observe(p, links(1, 2, 3), links(4, 5, 6), links(7, 8, 9), links(10, 11, 12))
+	for k := 13; k < 40; k++ {
+		require.Equal(t, same, observe(p, links(k-1, k, k+100)), "the first was there before")
+	}
+	require.Equal(t, body, observe(p, links(39, 40, 41, 42)), "one more")
+
+	p = new(Page)
+	observe(p, links(1, 2, 3), links(4, 5, 6))
+	p.Teach(copyOf(links(7)))
+	require.Equal(t, same, observe(p, links(8, 9, 10)), "as many as there were before the second copy")
+}
+
+// Pages that are made anew by turns, with more blocks than noise has, give no hits.
+func TestPagesByTurns(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	version := func(k int) (texts []string) {
+		for i := range 10 {
+			texts = append(texts, fmt.Sprint("text ", i, " of ", k))
+		}
+		return texts
+	}
+	for k := range 12 {
+		observe(p, page(version(k%4)...))
+	}
+	edited := version(0)
+	edited[9] = "other"
+	require.Equal(t, body, observe(p, page(edited...)))
+}
+
+// Where a text comes and goes, a change of what is beside it is one more than there was.
+func TestEditBesideNoise(t *testing.T) {
+	t.Parallel()
+	noisy := func(k int, texts ...string) []byte { // among other places of the kind
+		all := []string{}
+		for i := range 8 {
+			all = append(all, fmt.Sprint("label", i), fmt.Sprint("clock", i, k))
+		}
+		return page(append(append(all, "top"), append(texts, "end")...)...)
+	}
+	for name, last := range map[string][]string{
+		"edited, the advertisement stays":  {"ad4", "other"},
+		"edited, and another one is back":  {"ad3", "other"},
+		"edited, and a new one":            {"ad9", "other"},
+		"removed, the advertisement stays": {"ad4"},
+		"added before one that stays":      {"new", "ad4", "text"},
+		"added behind one that came back":  {"ad3", "new", "text"},
+		"added behind one back for once":   {"ad1", "new", "text"},
+		"removed with the advertisement":   {},
+		"two edited, and no advertisement": {"other", "another"},
+	} {
+		for _, clock := range []int{7, 8} { // the others stay, or not
+			p := new(Page)
+			for k := range 5 {
+				observe(p, noisy(k, fmt.Sprint("ad", k), "text"))
+			}
+			require.Equal(t, same, observe(p, noisy(6, "ad2", "text")))
+			require.Equal(t, same, observe(p, noisy(7, "ad4", "text")))
+			require.Equal(t, body, observe(p, noisy(clock, last...)), name)
+		}
+	}
+}
+
+// Where a second copy differs all over, as the first was an error page, its blocks are no noise.
+func TestTeachAnotherPage(t *testing.T) {
+	t.Parallel()
+	for _, blocks := range []int{20, 200} {
+		texts := []string{}
+		for i := range blocks {
+			texts = append(texts, fmt.Sprint("text ", i))
+		}
+		p := new(Page)
+		observe(p, page("please wait", "checking", "your browser"))
+		p.Teach(copyOf(page(texts...)))
+		require.Equal(t, same, observe(p, page(texts...)))
+		texts[blocks/2] = "other"
+		require.Equal(t, body, observe(p, page(texts...)))
+		texts[0] = "other, too"
+		require.Equal(t, same, observe(p, page(texts...)), "the place of the error page")
+	}
+}
+
+// A place that texts leave without others in their place is noisy once three have.
+func TestPlaceThatTextsLeave(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	with := func(k int) []byte { return page("top", fmt.Sprint("ad", k), "end") }
+	without := page("top", "end")
+	observe(p, without)
+	for k := range 4 {
+		require.Equal(t, body, observe(p, with(k)), "the places of two and a hit are not enough: %d", k)
+		require.Equal(t, same, observe(p, without), "in one copy only")
+	}
+	for k := 4; k < 20; k++ {
+		require.Equal(t, same, observe(p, with(k)))
+		observe(p, without)
+	}
+}
+
 // A late change whose twelfth copy is a second copy, which reports nothing, is reported at the next.
 func TestLateAfterSecondCopy(t *testing.T) {
 	t.Parallel()
