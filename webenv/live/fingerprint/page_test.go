@@ -541,16 +541,44 @@ func TestTeachAnotherPage(t *testing.T) {
 func TestPlaceThatTextsLeave(t *testing.T) {
 	t.Parallel()
 	p := new(Page)
-	with := func(k int) []byte { return page("top", fmt.Sprint("ad", k), "end") }
-	without := page("top", "end")
-	observe(p, without)
+	texts := func(k int, there bool) []byte {
+		var all []string
+		for i := range 8 {
+			all = append(all, fmt.Sprint("label", i))
+			if there {
+				all = append(all, fmt.Sprint("ad", i, "of", k))
+			}
+		}
+		return page(append(all, "end")...)
+	}
+	observe(p, texts(0, false))
 	for k := range 4 {
-		require.Equal(t, body, observe(p, with(k)), "the places of two and a hit are not enough: %d", k)
-		require.Equal(t, same, observe(p, without), "in one copy only")
+		require.Equal(t, body, observe(p, texts(k, true)), "the places of two and a hit are not enough: %d", k)
+		require.Equal(t, same, observe(p, texts(k, false)), "in one copy only")
 	}
 	for k := 4; k < 20; k++ {
-		require.Equal(t, same, observe(p, with(k)))
-		observe(p, without)
+		require.Equal(t, same, observe(p, texts(k, true)))
+		observe(p, texts(k, false))
+	}
+}
+
+// Eight random links at once are noise, also if one was there before. Nine are a page made anew.
+func TestManyLinks(t *testing.T) {
+	t.Parallel()
+	for n, noise := range map[int]bool{8: true, 9: false} {
+		p := new(Page)
+		for k := range 30 {
+			texts := []string{"see also"}
+			for i := range n {
+				if k%2 == 1 && k > 5 {
+					i-- // the last one of before is the first one now
+				}
+				texts = append(texts, fmt.Sprint("link", n*k+i))
+			}
+			if f := observe(p, page(append(texts, "end")...)); k > 3 {
+				require.Equal(t, noise, !f.Body, "%d: copy %d", n, k)
+			}
+		}
 	}
 }
 
