@@ -535,6 +535,30 @@ func TestIndexOfExtremeWeights(t *testing.T) {
 	}
 }
 
+// A few pages that are worth nothing, or more than a number holds, are polled in turn.
+func TestPagesOfExtremeWorthTakeTurns(t *testing.T) {
+	t.Parallel()
+	for o := range objectives {
+		for _, worth := range []struct{ weight, cost float64 }{{0, 1}, {1e-300, 1e100}, {1e300, 1e-100}} {
+			const n, rounds = 20, 10
+			f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+			for page := range n {
+				require.NoError(t, f.SetWeight(page, worth.weight))
+				require.NoError(t, f.SetCost(page, worth.cost))
+			}
+			var polls [n]int
+			for k := range rounds * n {
+				page := must(f.Next(float64(k)))
+				polls[page]++
+				require.NoError(t, f.Observe(page, float64(k), k%3 == 0))
+			}
+			for _, times := range polls {
+				require.InDelta(t, rounds, times, 1, "%v: %v", o, worth)
+			}
+		}
+	}
+}
+
 // Costs are from 1e-100 to 1e100.
 func TestCostsInRange(t *testing.T) {
 	t.Parallel()

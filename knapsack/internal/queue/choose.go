@@ -179,7 +179,10 @@ func (q *Queue) bestOfFew(now float64, pages Pages) (best uint32, index float64)
 	best, index = None, -1
 	for slot := range uint32(len(q.place)) {
 		if q.Open(slot) {
-			if x := indexOf(pages, slot, now); x > index {
+			x := indexOf(pages, slot, now)
+			// Of pages that are worth nothing, or more than a number holds, the first one would get all polls.
+			beyond := x == 0 || x == math.MaxFloat64
+			if x > index || x == index && beyond && pages.Last(slot) < pages.Last(best) {
 				best, index = slot, x
 			}
 		}
