@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
@@ -13,11 +14,14 @@ import (
 // title says what was run.
 func title(w *world, o *outcome) string {
 	unit, _ := w.units()
-	web := fmt.Sprintf("%s: %d pages", w.name, w.pages)
-	if w.history != nil {
-		web += fmt.Sprintf(", %d changes in %.0f days", w.changes(), w.duration/day)
+	if w.budget() == 1 {
+		unit = strings.Replace(unit, "polls", "poll", 1)
 	}
-	return fmt.Sprintf("%s; budget %s %s, %d polls by each policy", web, report.Format(w.budget()), unit, o.polls)
+	web := fmt.Sprintf("%s: %s", w.name, plural(w.pages, "page"))
+	if w.history != nil {
+		web += fmt.Sprintf(", %s in %s", plural(w.changes(), "change"), plural(int(math.Round(w.duration/day)), "day"))
+	}
+	return fmt.Sprintf("%s; budget %s %s, %s by each policy", web, report.Format(w.budget()), unit, plural(o.polls, "poll"))
 }
 
 // changes counts the changes on record up to the end of the run.

@@ -119,6 +119,23 @@ func TestTimesOfNothing(t *testing.T) {
 	require.Equal(t, "–", rows[1][len(rows[1])-1])
 }
 
+// What there is one of is named so.
+func TestTitle(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "one.csv")
+	require.NoError(t, os.WriteFile(file, []byte("a,3600,90000\n"), 0o600))
+	for args, want := range map[string]string{
+		"-budget 1 -polls 1":  "one: 1 page, 1 change in 0 days; budget 1 poll per hour, 1 poll by each policy\n",
+		"-budget 1":           "one: 1 page, 2 changes in 1 day; budget 1 poll per hour, 24 polls by each policy\n",
+		"-budget 2 -polls 12": "one: 1 page, 1 change in 0 days; budget 2 polls per hour, 12 polls by each policy\n",
+	} {
+		var out bytes.Buffer
+		require.NoError(t, run(append(strings.Fields(args), "-trace", file, "-policies", "uniform"), &out, io.Discard))
+		title, _, _ := strings.Cut(out.String(), "\n")
+		require.Equal(t, want, title+"\n")
+	}
+}
+
 func TestSameSeedSameFigures(t *testing.T) {
 	t.Parallel()
 	args := []string{"-polls", "3000", "-policies", "lakg-300", "-runs", "2", "-seed"}

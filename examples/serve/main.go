@@ -196,7 +196,11 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "serve: %d pages at http://%s/, the truth at /truth\n", s.pages, listener.Addr())
+	pages := "pages"
+	if s.pages == 1 {
+		pages = "page"
+	}
+	fmt.Fprintf(stderr, "serve: %d %s at http://%s/, the truth at /truth\n", s.pages, pages, listener.Addr())
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -44,6 +44,14 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// A single page is named so.
+func TestServeOfOnePage(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	require.NoError(t, run([]string{"-addr", "127.0.0.1:0", "-n", "1", "-for", "1ms"}, io.Discard, &said))
+	require.Contains(t, said.String(), "serve: 1 page at ")
+}
+
 // The program serves, and then prints how a crawler did that asked for one page of each kind.
 func TestServe(t *testing.T) {
 	t.Parallel()

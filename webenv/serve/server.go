@@ -296,7 +296,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch asked {
 	case "/":
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%d pages</title>\n", len(s.version))
+		pages := "pages"
+		if len(s.version) == 1 {
+			pages = "page"
+		}
+		fmt.Fprintf(w, "<!DOCTYPE html>\n<title>%d %s</title>\n", len(s.version), pages)
 		fmt.Fprintf(w, "<a href=\"%s\">first page</a>, <a href=\"%s/sitemap.xml\">sitemap</a>\n",
 			html.EscapeString(s.URL(0)), html.EscapeString(s.path))
 	case "/robots.txt":

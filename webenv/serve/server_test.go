@@ -425,6 +425,15 @@ func TestServerNamesOnAMux(t *testing.T) {
 	}
 }
 
+// The page at / says how many pages there are.
+func TestServerSaysHowMany(t *testing.T) {
+	t.Parallel()
+	for n, title := range map[int]string{1: "1 page", 2: "2 pages"} {
+		s, _ := serverOf(t, webtest.Replay(t, make([][]float64, n)...), Config{})
+		require.Contains(t, do(s, "GET", "/").Body.String(), "<title>"+title+"</title>")
+	}
+}
+
 // What gets no copy is no poll, and finds nothing.
 func TestServerWithoutACopy(t *testing.T) {
 	t.Parallel()
