@@ -232,22 +232,28 @@ func (j job) optimum(now float64) ([]float64, error) {
 	problem := knapsack.Problem{Rates: rates, Weights: j.weights, Costs: j.costs, Budget: budget, Objective: j.objective}
 	if j.once { // then polling a page more often is no use
 		problem.Upper = slices.Repeat([]float64{1}, j.pages)
+		if budget >= float64(j.pages) { // costs are 1 in the mean
+			return problem.Upper, nil
+		}
 	}
 	x, _, err := problem.Optimal()
 	return x, err
 }
 
-// rates returns the true rates of a time, all finite.
+// rates returns the true rates of a time, all such as a knapsack.Problem takes.
 func (j job) rates(now float64) []float64 {
 	rates := j.truth(now)
 	for i, r := range rates {
-		rates[i] = min(r, surely)
+		if rates[i] = min(r, surely); r < never {
+			rates[i] = 0
+		}
 	}
 	return rates
 }
 
-// surely stands for the infinite rate of a page that changes in each slot.
-const surely = 40
+// surely stands for the infinite rate of a page that changes in each slot. A page with a rate below never
+// counts as one that never changes.
+const surely, never = 40, 1e-100
 
 // An oracle follows rates that change.
 type oracle struct {

@@ -61,7 +61,7 @@ func table(w *world, outcomes []*outcome, by goal) (header []string, rows [][]st
 		age, _ := report.MeanSD(o.age)
 		row := []string{
 			o.policy.name, strconv.FormatFloat(detected, 'f', 0, 64), spread(sd, len(o.detected), 0),
-			fmt.Sprintf("%.3f", detected/float64(o.polls)), fmt.Sprintf("%.4f", freshness), fmt.Sprintf("%.2f", age),
+			fmt.Sprintf("%.3f", o.perPoll(detected)), fmt.Sprintf("%.4f", freshness), fmt.Sprintf("%.2f", age),
 		}
 		if o.harmonic != nil {
 			h, _ := report.MeanSD(o.harmonic)
@@ -79,6 +79,9 @@ func table(w *world, outcomes []*outcome, by goal) (header []string, rows [][]st
 	}
 	return header, rows
 }
+
+// perPoll returns how much was detected per poll, 0 where a policy found no page worth a poll.
+func (o *outcome) perPoll(detected float64) float64 { return detected / float64(max(1, o.polls)) }
 
 // spread says a standard deviation, of which a single run has none.
 func spread(sd float64, runs, digits int) string {
@@ -129,7 +132,7 @@ func summary(w *world, outcomes []*outcome, by goal, s *settings) result {
 		if p.Runs > 1 {
 			p.SD = &sd
 		}
-		p.PerPoll = p.Detected / float64(o.polls)
+		p.PerPoll = o.perPoll(p.Detected)
 		p.Freshness, _ = report.MeanSD(o.freshness)
 		p.Age, _ = report.MeanSD(o.age)
 		if o.harmonic != nil {

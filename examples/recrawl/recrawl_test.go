@@ -433,6 +433,21 @@ func TestPagesOfSitesAreDrawn(t *testing.T) {
 	require.NotImplements(t, (*delayer)(nil), env)
 }
 
+// Policies that are told the truth take budgets of more than a poll of every page in a slot, and rates next to
+// nothing; one that makes no poll detects nothing.
+func TestTruthAtItsLimits(t *testing.T) {
+	t.Parallel()
+	const told = "uniform,true-rates,true-proportional"
+	for args, detected := range map[string]float64{"tld -budget 20": 1, "tld -budget 19.9": 1, "zipf:0.9,300": 1, "zipf:1e-300,1": 0} {
+		r := runJSON(t, append([]string{"-n", "20", "-polls", "1000", "-runs", "1", "-policies", told, "-env"}, strings.Fields(args)...)...)
+		for _, p := range r.Policies {
+			require.Equal(t, detected > 0, p.Detected > 0, "%s: %s", args, p.Name)
+			require.False(t, math.IsNaN(p.PerPoll))
+		}
+	}
+	require.NoError(t, run(strings.Fields("-suite -quick -env tld -n 20 -budget 20 -scenarios costs -runs 1 -policies "+told), io.Discard, io.Discard))
+}
+
 // True rates are of no use if they are not followed.
 func TestOracleFollows(t *testing.T) {
 	t.Parallel()
