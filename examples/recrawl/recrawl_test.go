@@ -149,6 +149,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"-policies x", `there is no "x"; there are uniform,`},
 		{"-policies nutch,nutch", "twice"},
 		{"-env zipf", "0 numbers, want 2"},
+		{"-env bursty:1 -polls 100 -budget 1e-20", "1e-20 polls per hour are too few, 100 in 4.167e+20 days"},
 		{"-env web", "there are zipf, tld, poisson, bursty and calm"},
 		{"-env zipf:2,1", "alpha 2"},
 		{"-env zipf:0,1", "no page changes"}, {"-env zipf:0.9,-1.5", "exponent -1.5: want 0 at least"},

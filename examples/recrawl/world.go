@@ -188,6 +188,9 @@ func (w *world) units() (budget, age string) {
 	return "polls per hour", "day"
 }
 
+// longest is how many days or slots a simulation may take, so that seconds can be told apart to its end.
+const longest = 1e9
+
 // budgeted sets the budget, 0 for the default, and the number of polls, 0 for
 // all or, where a simulation has no end, 100,000.
 func (w *world) budgeted(budget float64, polls int) error {
@@ -213,6 +216,8 @@ func (w *world) budgeted(budget float64, polls int) error {
 	switch n := w.duration * w.rate; {
 	case n > 1e12:
 		return fmt.Errorf("-budget: %.6g %s are too many, %.0g in %.4g %ss", w.budget(), unit, n, w.duration/w.longUnit(), time)
+	case w.history == nil && w.duration > longest*w.longUnit():
+		return fmt.Errorf("-budget: %.6g %s are too few, %.4g in %.4g %ss", w.budget(), unit, n, w.duration/w.longUnit(), time)
 	case n < 1:
 		return fmt.Errorf("-budget: %.6g %s are not a single poll in %.4g %ss", w.budget(), unit, w.duration/w.longUnit(), time)
 	default:
