@@ -139,7 +139,11 @@ func (b *burstyEnv) Poll(page int, now float64) (since float64, changed bool) {
 	// t.
 	for {
 		rate, leave := b.in(page, active)
-		t += b.rng.ExpFloat64() / (rate + leave)
+		if gap := b.rng.ExpFloat64() / (rate + leave); t+gap > t {
+			t += gap
+		} else { // less than the spacing of floats: a change comes after the previous poll all the same
+			t = math.Nextafter(t, math.Inf(1))
+		}
 		if !(t <= now) {
 			b.active[page] = active
 			return 0, false

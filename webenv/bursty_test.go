@@ -10,6 +10,21 @@ import (
 	"github.com/recrawl/recrawl/webenv/internal/check"
 )
 
+// A page that changes more often than floats tell times apart changes after its poll, not at it.
+func TestBurstyChangesAfterThePoll(t *testing.T) {
+	t.Parallel()
+	for _, rate := range []float64{1e15, 1e16, 1e30} {
+		env, err := NewBursty([]float64{rate}, BurstyConfig{Quiet: 1}, check.Source(1))
+		require.NoError(t, err)
+		env.Poll(0, 5)
+		_, changed := env.Poll(0, 5)
+		require.False(t, changed, "rate %v: no time has passed", rate)
+		since, changed := env.Poll(0, 7)
+		require.True(t, changed)
+		require.Greater(t, since, 5.0)
+	}
+}
+
 // The ends of what is refused.
 func TestBurstyEnds(t *testing.T) {
 	t.Parallel()
