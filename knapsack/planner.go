@@ -48,6 +48,11 @@ type PlannerConfig struct {
 // A page is polled at least at the frequency that PlannerConfig.Floor sets. A poll given back
 // counts as made.
 //
+// The frequencies are within the budget after each plan. Pages that are added, and weights, costs
+// and rates that change, have theirs at the price of the latest plan: if many pages come at once,
+// all frequencies exceed the budget until the next plan, and polls are shared out in proportion.
+// The floor does not hold meanwhile.
+//
 // # Cost
 //
 // Time: O(log n) for Next and Observe, and every n answers a new plan, which takes O(n) times
