@@ -326,14 +326,20 @@ func (f *RateFilter) indexAt(slot uint32, gap float64, t *tempo) float64 {
 	}
 	index := f.slope(value, past.youth) + sequel
 	if f.weights != nil || f.costs != nil {
-		if times := f.weight(slot) / f.cost(slot); times == 0 || index == 0 {
+		switch times := f.weight(slot) / f.cost(slot); {
+		case f.weight(slot) == 0 || index == 0:
 			index = 0 // also where the other one is infinite
-		} else {
+		case times >= leastNormal && times <= math.MaxFloat64:
 			index *= times
+		default: // too little or too much for a number, where the index may make up for it
+			index = index / f.cost(slot) * f.weight(slot)
 		}
 	}
 	return index
 }
+
+// leastNormal is the least number that has all its digits.
+const leastNormal = 0x1p-1022
 
 // hinting returns how many times as much a poll of a page is worth for the hints about it, and for
 // the absence of others, as it is without, which is value.

@@ -535,6 +535,27 @@ func TestIndexOfExtremeWeights(t *testing.T) {
 	}
 }
 
+// What a page is worth per cost may be no number where its index is one.
+func TestIndexOfFarCosts(t *testing.T) {
+	t.Parallel()
+	const apart = 1e60 // the index of Age goes with its square
+	for _, worth := range []struct{ weight, cost float64 }{{1e-250, 1e90}, {1e-300, 1e95}, {1e300, 1e-100}} {
+		f := must(NewRateFilter(3, RateFilterConfig{Objective: Age}))
+		unit := apart
+		if worth.weight > 1 {
+			unit = 1 / apart
+		}
+		for k := range 40 {
+			require.NoError(t, f.Observe(must(f.Next(float64(k)*unit)), float64(k)*unit, k%3 == 0))
+		}
+		plain := must(f.Index(1, 100*unit))
+		require.NoError(t, f.SetWeight(1, worth.weight))
+		require.NoError(t, f.SetCost(1, worth.cost))
+		want := math.Log(plain) + math.Log(worth.weight) - math.Log(worth.cost)
+		require.InDelta(t, want, math.Log(must(f.Index(1, 100*unit))), 1e-3, worth)
+	}
+}
+
 // A few pages that are worth nothing, or more than a number holds, are polled in turn.
 func TestPagesOfExtremeWorthTakeTurns(t *testing.T) {
 	t.Parallel()
