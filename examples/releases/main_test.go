@@ -663,13 +663,17 @@ require (
 	a.test/c v1.0.0 // indirect
 	a.test/d v1.0.0
 	a.test/e v1.0.0
+	a.test/f v1.0.0
 )
 replace a.test/c => ../c
 replace a.test/d v1.0.0 => b.test/d v1.2.0
 replace a.test/e v1.1.0 => b.test/e v1.2.0
+replace a.test/f => ../f
+replace a.test/f v1.0.0 => b.test/f v1.2.0
+replace a.test/f v1.1.0 => c.test/f v1.2.0
 `))
 	require.NoError(t, err)
-	require.Equal(t, []string{"a.test/b", "b.test/d", "a.test/e"}, paths)
+	require.Equal(t, []string{"a.test/b", "b.test/d", "a.test/e", "b.test/f"}, paths)
 
 	for _, read := range []func(string, []byte) ([]string, error){readSum, readList} {
 		paths, err := read("f", []byte("\ufeffa.test/b v1.0.0 h1:abc=\r\n"))

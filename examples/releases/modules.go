@@ -167,9 +167,11 @@ func readMod(file string, text []byte) (paths []string, err error) {
 	for _, r := range mod.Require {
 		path := r.Mod.Path
 		for _, replace := range mod.Replace {
-			if replace.Old.Path == path && (replace.Old.Version == "" || replace.Old.Version == r.Mod.Version) {
+			if old := replace.Old; old.Path == r.Mod.Path && (old.Version == "" || old.Version == r.Mod.Version) {
 				path = replace.New.Path
-				break
+				if old.Version != "" { // it goes before one of all versions
+					break
+				}
 			}
 		}
 		if !modfile.IsDirectoryPath(path) {
