@@ -303,9 +303,12 @@ in which copies were current, delay the mean time from a change to its discovery
 
 // crawlText says what the crawler of the log did.
 func crawlText(w *world, own *outcome) string {
-	found := int(own.detected[0])
-	return fmt.Sprintf("Your crawler polled %s %s after the first poll of each, in %s, %s times an hour, and %d of these polls found a change (%.1f %%).",
-		plural(w.pages, "page"), plural(w.polls, "time"), spanText(w.duration), report.Format(w.budget()), found, 100*float64(found)/float64(w.polls))
+	found, rate := int(own.detected[0]), report.Format(w.budget())+" times"
+	if rate == "1 times" {
+		rate = "once"
+	}
+	return fmt.Sprintf("Your crawler polled %s %s after the first poll of each, in %s, %s an hour, and %d of these polls found a change (%.1f %%).",
+		plural(w.pages, "page"), plural(w.polls, "time"), spanText(w.duration), rate, found, 100*float64(found)/float64(w.polls))
 }
 
 // plural says a number of things.

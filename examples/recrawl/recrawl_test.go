@@ -134,6 +134,8 @@ func TestTitle(t *testing.T) {
 		title, _, _ := strings.Cut(out.String(), "\n")
 		require.Equal(t, want, title+"\n")
 	}
+	text := crawlText(&world{pages: 1, polls: 3, duration: 3 * hour, rate: 1 / hour}, &outcome{detected: []float64{1}})
+	require.Contains(t, text, "polled 1 page 3 times after the first poll of each, in 3 hours, once an hour, and 1 of")
 }
 
 func TestSameSeedSameFigures(t *testing.T) {
