@@ -438,6 +438,30 @@ func TestSecondCopyExact(t *testing.T) {
 	}
 }
 
+// A second copy that cannot be compared with the first, as it was closed early or came after a redirect that
+// was not followed, teaches nothing: the next poll finds what was new in it.
+func TestSecondCopyNotCompared(t *testing.T) {
+	t.Parallel()
+	page := func(etag, text string) *answer {
+		return &answer{status: 200, header: "Content-Type: text/html; ETag: " + etag, body: "<p>" + text}
+	}
+	for _, first := range []*answer{page(`"one"`, "old"), {status: 302, header: "Location: /moved"}} {
+		s := &scripted{answers: []*answer{first, page(`"two"`, "new"), page(`"two"`, "new")}}
+		client := &http.Client{
+			Transport:     &Transport{Base: s},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+		ctx, fetch := Begin(t.Context(), "p")
+		require.NoError(t, readAll(ctx, t, client, "http://web.test/"))
+		resp, err := client.Do(get(t, "http://web.test/").WithContext(Teaching(ctx)))
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.True(t, fetch.End(nil).First)
+		require.True(t, fetched(t, client, "http://web.test/", "p").Changed)
+		require.NotEqual(t, []string{`"two"`}, s.answers[2].sent["If-None-Match"])
+	}
+}
+
 // A validator that lied is not named again because the second copy had another one.
 func TestSecondCopyAfterLies(t *testing.T) {
 	t.Parallel()

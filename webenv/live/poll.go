@@ -345,10 +345,10 @@ func (p *poll) compare(old validators, known bool) (found validators, keep bool)
 	direct := old.redirect && !p.redirected // the page was a redirect before
 	byContent := !direct && p.comparable(&old)
 	switch {
+	case p.teaching && known && (!byContent || old.page == nil): // nothing is learnt, and the next poll finds the change
+		return old, false
 	case direct:
 		p.Decision, p.Changed = ByLocation, true
-	case p.teaching && byContent && old.page == nil: // nothing is learnt, and the next poll finds the change
-		return old, known
 	case p.teaching && byContent:
 	case p.compareNames(&old, byContent):
 	case byContent:
