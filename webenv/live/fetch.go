@@ -24,6 +24,7 @@ type Fetch struct {
 	mu      sync.Mutex
 	poll    Poll // of the latest request, apart from a second copy after the first
 	sent    bool
+	open    bool      // a request has begun since, apart from those for a second copy
 	taught  bool      // the poll is that of a second copy; see Teaching
 	failed  error     // the error with which End has ended the fetch
 	lessons []*lesson // that it has taught, one to each Transport
@@ -64,12 +65,15 @@ func (f *Fetch) takeBack() {
 	f.lessons = nil
 }
 
-// restart begins another try. It is compared with the copy from before the first try, because the
-// client would not try again if it had what it wants.
-func (f *Fetch) restart() {
+// begin begins a request. A try that is not the first is compared with the copy from before the first
+// try, because the client would not try again if it had what it wants.
+func (f *Fetch) begin(redirected bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.takeBack()
+	f.open = true
+	if !redirected {
+		f.takeBack()
+	}
 }
 
 // add adds what a request found, which is teaching if it is for a second copy.
@@ -86,6 +90,7 @@ func (f *Fetch) add(found Poll, teaching bool) {
 		return
 	}
 	f.taught = teaching
+	f.open = f.open && teaching
 	if f.sent {
 		elapsed := found.Start.Sub(f.poll.Start)
 		found.Start = f.poll.Start
@@ -125,9 +130,9 @@ func (f *Fetch) End(err error) Poll {
 	p := f.poll
 	switch {
 	case f.failed != nil:
-	case !f.sent && err == nil:
+	case (f.open || !f.sent) && err == nil:
 		f.failed = ErrNotSent
-	case !f.sent:
+	case f.open || !f.sent:
 		f.failed = errors.Join(ErrNotSent, err)
 	case p.Err != nil:
 		f.failed = p.Err

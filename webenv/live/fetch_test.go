@@ -126,24 +126,27 @@ func TestEndTwice(t *testing.T) {
 	require.Equal(t, ByStatus, begin().End(nil).Decision, "what is taken back stays so")
 }
 
-// A body that is closed after End teaches nothing, because the learner has been told of a failure.
+// A body that is closed after End teaches nothing, because the learner has been told of a failure. So it
+// is if an earlier request of the fetch, such as a redirect, has ended.
 func TestEndBeforeClose(t *testing.T) {
 	t.Parallel()
 	for _, failed := range []error{nil, errDisk} {
-		web := &edited{version: 1, etag: true}
-		transport := &Transport{Base: webtest.InProcess{Handler: web}}
-		client := &http.Client{Transport: transport}
-		require.True(t, fetched(t, client, "http://web.test/", "p").First)
-		web.version = 2
-		ctx, fetch := Begin(t.Context(), "p")
-		resp, err := client.Do(get(t, "http://web.test/").WithContext(ctx))
-		require.NoError(t, err)
-		require.ErrorIs(t, fetch.End(failed).Err, ErrNotSent)
-		_, err = io.Copy(io.Discard, resp.Body)
-		require.NoError(t, err)
-		resp.Body.Close()
-		require.ErrorIs(t, fetch.End(nil).Err, ErrNotSent)
-		require.True(t, fetched(t, client, "http://web.test/", "p").Changed)
+		for _, path := range []string{"/", "/moved"} {
+			web := &edited{version: 1, etag: true}
+			transport := &Transport{Base: webtest.InProcess{Handler: web}}
+			client := &http.Client{Transport: transport}
+			require.True(t, fetched(t, client, "http://web.test"+path, "p").First)
+			web.version = 2
+			ctx, fetch := Begin(t.Context(), "p")
+			resp, err := client.Do(get(t, "http://web.test"+path).WithContext(ctx))
+			require.NoError(t, err)
+			require.ErrorIs(t, fetch.End(failed).Err, ErrNotSent)
+			_, err = io.Copy(io.Discard, resp.Body)
+			require.NoError(t, err)
+			resp.Body.Close()
+			require.ErrorIs(t, fetch.End(nil).Err, ErrNotSent)
+			require.True(t, fetched(t, client, "http://web.test"+path, "p").Changed)
+		}
 	}
 }
 

@@ -156,11 +156,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.base().RoundTrip(r)
 	}
 	p := t.newPoll(r)
-	switch {
-	case p.redirected:
+	if p.fetch != nil && !p.teaching {
+		p.fetch.begin(p.redirected)
+	}
+	if p.redirected {
 		p.follow()
-	case p.fetch != nil && !p.teaching:
-		p.fetch.restart()
 	}
 	sent := p.condition(r)
 	p.Start = t.now()
