@@ -138,6 +138,33 @@ func TestPollNow(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
+// A page that the learner asks for while a poll that a user asked for is under way is not polled twice at a time:
+// the answer is one to both.
+func TestPollNowThenAsked(t *testing.T) {
+	t.Parallel()
+	const url = "http://a.test/"
+	s, now := newState(t), &handClock{begin}
+	apply(t, s, []Event{{Kind: Add, URL: url, At: begin}, {Kind: Polled, URL: url, At: begin, Result: First}})
+	polls := 0
+	l := NewLoop(Config{State: s, Clock: now, PerSecond: 1, Window: 10, Submit: func(Job) { polls++ }})
+	l.due = begin
+	p := s.Page(url)
+	p.taken = true // by PollNow
+	l.submit(p)
+	for range 100 {
+		now.now = now.now.Add(time.Minute)
+		require.NoError(t, l.ask())
+	}
+	require.Equal(t, 1, polls)
+	require.Equal(t, 1, l.inFlight)
+	apply(t, s, []Event{{Kind: Polled, URL: url, At: now.now, Result: Changed}})
+	for range 100 {
+		now.now = now.now.Add(time.Minute)
+		require.NoError(t, l.ask())
+	}
+	require.Equal(t, 2, polls)
+}
+
 // Without a budget there is no first copy, unless they are free.
 func TestFreeCopies(t *testing.T) {
 	t.Parallel()

@@ -405,9 +405,13 @@ func (l *Loop) ask() error {
 			vetoed[url] = true
 			continue
 		}
+		p := l.cfg.State.Page(url)
+		if p.taken { // by the user, see PollNow: the answer will do for both
+			continue
+		}
 		l.due = l.due.Add(interval)
 		l.Spent++
-		l.submit(l.cfg.State.Page(url))
+		l.submit(p)
 	}
 	l.setBehind(!l.due.After(now) && l.inFlight >= l.cfg.Window)
 	return nil
