@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -329,7 +330,7 @@ func TestClientGone(t *testing.T) {
 			ask(s, gone, header...)
 			want.Failed++
 			require.Equal(t, want, s.Totals(), "there was nothing to find")
-			require.Empty(t, s.latest)
+			require.Empty(t, s.underWay)
 		}
 	}
 
@@ -348,7 +349,39 @@ func TestClientGone(t *testing.T) {
 	ask(s, gone)
 	require.Equal(t, Totals{Now: 10, Pages: 1, Failed: 1, Polls: 1, Detected: 1, Freshness: 0.5, Age: 1.25}, s.Totals())
 	require.True(t, s.PageTruth(0).Current)
-	require.Empty(t, s.latest)
+	require.Empty(t, s.underWay)
+}
+
+// A client that gives up and asks again has no copy if it gives up once more, whichever answer ends first. If
+// not, the last copy is the one that found the change.
+func TestClientGoneTwice(t *testing.T) {
+	t.Parallel()
+	for _, firstEndsFirst := range []bool{false, true} {
+		s, now := serverOf(t, webtest.Replay(t, []float64{5}), Config{})
+		now.Set(10)
+		take := func() *answer {
+			return s.take(httptest.NewRequest("GET", "/page/0", nil), 0, Faults{}, chance{})
+		}
+		answers := []*answer{take(), take()}
+		if !firstEndsFirst {
+			slices.Reverse(answers)
+		}
+		for _, a := range answers {
+			s.ended(0, a, false)
+		}
+		require.Equal(t, Totals{Now: 10, Pages: 1, Failed: 2, Freshness: 0.5, Age: 1.25}, s.Totals())
+		require.False(t, s.PageTruth(0).Current)
+		require.Empty(t, s.underWay)
+
+		first := take()
+		now.Set(20)
+		second := take()
+		s.ended(0, first, false)
+		s.ended(0, second, true)
+		require.Equal(t, Totals{Now: 20, Pages: 1, Failed: 3, Polls: 1, Detected: 1, Freshness: 0.25, Age: 5.625}, s.Totals())
+		require.True(t, s.PageTruth(0).Current)
+		require.Empty(t, s.underWay)
+	}
 }
 
 // A connection that breaks shows when its answer is written.

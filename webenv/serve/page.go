@@ -79,34 +79,53 @@ func (s *Server) begun(page int, a *answer, status int) {
 // copied counts a copy that was taken. The lock is held.
 func (s *Server) copied(page int, a *answer) {
 	a.since, a.at = s.stale[page], s.now
-	s.latest[page] = a
-	if d := a.at - a.since; d >= 0 {
-		s.totals.Detected++
-		s.staleSum += d
-		s.ageSum += float64(d * d / 2)
+	s.underWay[page] = append(s.underWay[page], a)
+	if s.detected(a, 1) {
 		s.stale[page] = math.Inf(1)
 	}
 }
 
+// detected counts the change that a copy found, if any, n times. The lock is held.
+func (s *Server) detected(a *answer, n int) bool {
+	d := a.at - a.since
+	if d < 0 {
+		return false
+	}
+	s.totals.Detected += n
+	s.staleSum += float64(float64(n) * d)
+	s.ageSum += float64(float64(n) * d * d / 2)
+	return true
+}
+
 // ended takes note of the end of a body. If the client has gone before it, the poll and its copy do
-// not count. A copy that was taken meanwhile has what this one had, and stays.
+// not count, and what the copy found is found by the next one that was taken meanwhile, if any.
 func (s *Server) ended(page int, a *answer, whole bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	latest := s.latest[page] == a
-	if latest {
-		delete(s.latest, page)
+	if !whole && a.polled {
+		s.totals.Polls--
+		s.totals.Failed++
 	}
-	if whole || !a.polled {
+	all := s.underWay[page]
+	i := slices.Index(all, a)
+	switch {
+	case i < 0: // it had no copy
 		return
-	}
-	s.totals.Polls--
-	s.totals.Failed++
-	if d := a.at - a.since; latest && d >= 0 {
-		s.totals.Detected--
-		s.staleSum -= d
-		s.ageSum -= float64(d * d / 2)
+	case whole: // what copies before it found stays found
+		for _, before := range all[:i] {
+			before.since = math.Inf(1)
+		}
+	case !s.detected(a, -1):
+	case i+1 < len(all):
+		next := all[i+1]
+		s.detected(next, -1)
+		next.since = a.since
+		s.detected(next, 1)
+	default:
 		s.stale[page] = a.since
+	}
+	if s.underWay[page] = slices.Delete(all, i, i+1); len(all) == 1 {
+		delete(s.underWay, page)
 	}
 }
 

@@ -116,14 +116,14 @@ type Server struct {
 	rng      *rand.Rand
 	start    float64
 	now      float64
-	version  []uint32        // from 1
-	modified []float64       // see Last-Modified
-	requests []uint32        // of each page
-	stale    []float64       // time of the first change since the last copy given to a GET, +Inf if none
-	second   float64         // one second in units of the environment
-	asked    float64         // time of the latest request for a page
-	quota    map[int]quota   // of busy pages
-	latest   map[int]*answer // of pages: that with the latest copy, until its body has come to its end
+	version  []uint32          // from 1
+	modified []float64         // see Last-Modified
+	requests []uint32          // of each page
+	stale    []float64         // time of the first change since the last copy given to a GET, +Inf if none
+	second   float64           // one second in units of the environment
+	asked    float64           // time of the latest request for a page
+	quota    map[int]quota     // of busy pages
+	underWay map[int][]*answer // of pages: those with copies, in turn, whose bodies have not come to their ends
 	totals   Totals
 	staleSum float64 // page-time in which copies that have been replaced were not current
 	ageSum   float64 // integral of the age of these copies over that time
@@ -166,7 +166,7 @@ func New(env webenv.Env, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("%w: time %v", ErrConfig, s.start)
 	}
 	s.now, s.asked = s.start, math.Inf(-1)
-	s.quota, s.latest = make(map[int]quota), make(map[int]*answer)
+	s.quota, s.underWay = make(map[int]quota), make(map[int][]*answer)
 	s.second = cfg.Calendar.Time(cfg.Calendar.Date(0).Add(time.Second))
 	for i := range s.version {
 		s.version[i], s.modified[i], s.stale[i] = 1, s.start, math.Inf(1)
