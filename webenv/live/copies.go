@@ -162,8 +162,9 @@ func unixSeconds(header string) int64 {
 
 // copies are the copies that are remembered. The zero value is empty.
 type copies struct {
-	mu   sync.Mutex
-	seen map[key]validators
+	mu       sync.Mutex
+	seen     map[key]validators
+	restored owner // of all that was restored last
 }
 
 func (c *copies) lookUp(k key) (validators, bool) {
@@ -348,6 +349,6 @@ func (c *copies) restore(data []byte) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seen = seen
+	c.seen, c.restored = seen, nobodys
 	return nil
 }

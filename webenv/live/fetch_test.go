@@ -276,6 +276,41 @@ func TestEndAfterRestore(t *testing.T) {
 	require.False(t, fetched(t, client, "http://web.test/", "p").Changed)
 }
 
+// Nor does one that was redirected before the Transport was restored, or the page forgotten, and reads the page
+// afterwards.
+func TestEndAfterRestoreOnTheWay(t *testing.T) {
+	t.Parallel()
+	for _, forgotten := range []bool{false, true} {
+		web := &edited{version: 1}
+		transport := &Transport{Base: webtest.InProcess{Handler: web}}
+		client := &http.Client{Transport: transport}
+		poll := func() Poll { return fetched(t, client, "http://web.test/moved", "p") }
+		require.True(t, poll().First)
+		older, err := transport.MarshalBinary()
+		require.NoError(t, err)
+		web.version++
+		require.True(t, poll().Changed)
+		newer, err := transport.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, transport.UnmarshalBinary(older))
+		ctx, fetch := Begin(t.Context(), "p")
+		resp, err := client.Do(get(t, "http://web.test/moved").WithContext(ctx))
+		require.NoError(t, err)
+		if forgotten {
+			transport.Forget("p")
+		} else {
+			require.NoError(t, transport.UnmarshalBinary(newer))
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.ErrorIs(t, fetch.End(errDisk).Err, errDisk)
+		next := poll()
+		require.Equal(t, forgotten, next.First)
+		require.False(t, next.Changed)
+	}
+}
+
 // A version that was found before a second copy came through a redirect is still that of its fetch,
 // also for a fetch that overlaps: if both are taken back the next poll finds it.
 func TestEndOfARedirectedSecondCopy(t *testing.T) {

@@ -29,9 +29,11 @@ type owner = weak.Pointer[lesson]
 // may overlap and be taken back, all of them, without losing a version.
 const mostDepth = 8
 
-// begin notes what is remembered before the lesson, unless the lesson has begun.
+// begin notes what is remembered before the lesson, unless the lesson has begun. It begins anew if the page was
+// forgotten, or the Transport restored, since.
 func (l *lesson) begin(of *copies, k key, before validators, known bool) {
-	if l.of != nil {
+	anew := before.owner == owner{} || before.owner == of.restored
+	if l.of != nil && (!anew || before.owner == l.left) {
 		return
 	}
 	*l = lesson{of: of, key: k, before: before, known: known, left: before.owner}
