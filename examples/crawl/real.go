@@ -31,8 +31,13 @@ const storagePause = 5 * time.Second
 // logged is not learnt, and is found again.
 func (s *settings) crawl() error {
 	for _, name := range slices.Concat(s.urls, list{s.opml, s.rules}) { // before there is a state, which keeps its objective
-		if _, err := os.Stat(name); name != "" && err != nil {
+		info, err := os.Stat(name)
+		switch {
+		case name == "":
+		case err != nil:
 			return err
+		case info.Mode()&os.ModeNamedPipe != 0: // who opens it again may wait for ever
+			return fmt.Errorf("%s is a pipe, which cannot be read again every -refresh: give a file", name)
 		}
 	}
 	sinks, closeSinks, err := s.openSinks()

@@ -36,6 +36,16 @@ func TestSecondSignal(t *testing.T) {
 	require.True(t, ok && status.Signal() == syscall.SIGINT, "%v\n%s", err, log.String())
 }
 
+// A list that is a pipe is refused: to open it again would keep the crawl from ending.
+func TestListIsAPipe(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pipe, state := filepath.Join(dir, "pipe"), filepath.Join(dir, "state")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.ErrorContains(t, run([]string{"-urls", pipe, "-user-agent", demoAgent, "-state", state}, io.Discard, io.Discard), "is a pipe")
+	require.NoDirExists(t, state)
+}
+
 // A demonstration that is told to end leaves nothing behind, and prints no figures where it has not begun to count.
 func TestDemonstrationEnds(t *testing.T) {
 	t.Parallel()
