@@ -68,7 +68,7 @@ func TestPoints(t *testing.T) {
 		require.NotContains(t, p.Name, "secret")
 		all = append(all, p)
 	}
-	for _, bad := range []string{"", "proxy", "ftp://proxy.test", "192.0.2.1"} {
+	for _, bad := range []string{"", "proxy", "ftp://proxy.test", "httpss://proxy.test:3128", "192.0.2.1"} {
 		_, err := ParsePoint(bad, false)
 		require.Error(t, err, bad)
 	}

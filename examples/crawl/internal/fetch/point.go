@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -60,7 +60,7 @@ func ParsePoint(text string, outside bool) (Point, error) {
 		t.Proxy, t.DialContext = nil, dialer.DialContext
 	default:
 		proxy, err := url.Parse(text)
-		if err != nil || proxy.Host == "" || !strings.HasPrefix(proxy.Scheme, "http") && proxy.Scheme != "socks5" {
+		if err != nil || proxy.Host == "" || !slices.Contains([]string{"http", "https", "socks5"}, proxy.Scheme) {
 			return Point{}, fmt.Errorf("access point %q: want direct, the URL of a proxy, or an IP address of this machine", text)
 		}
 		t.Proxy, t.DialContext = http.ProxyURL(proxy), toProxy
