@@ -265,6 +265,26 @@ func TestUnwritable(t *testing.T) {
 	require.ErrorContains(t, err, files[0])
 }
 
+// A node that polls nothing, as its servers have no room for what it has to say, says why.
+func TestServersAreFull(t *testing.T) {
+	t.Parallel()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 1 << 20})
+	require.NoError(t, err)
+	s.Start()
+	require.True(t, s.ReadyForConnections(10e9))
+	t.Cleanup(s.Shutdown)
+	var log bytes.Buffer
+	e := open(t, engine.Config{Access: engine.Access{URL: s.ClientURL()}, Name: "one", Lease: time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	for i := 0; err == nil; i++ {
+		err = e.Board().Put(t.Context(), fmt.Sprint("filler.", i), make([]byte, 64<<10))
+	}
+	require.ErrorIs(t, err, engine.ErrStorage)
+	require.Eventually(t, func() bool { return !e.Session().Sure() }, time.Minute, time.Millisecond)
+	time.Sleep(17 * time.Second) // an election is not worth telling
+	e.Close()
+	require.Contains(t, log.String(), "cannot write the state")
+}
+
 // A lease keeps a second owner away, and one that lost its lease and does not know can write
 // neither a record nor a snapshot.
 func TestFence(t *testing.T) {

@@ -215,7 +215,7 @@ func (s *Session) renewed(begun time.Time) {
 func (s *Session) renew(ctx context.Context) {
 	tick := time.NewTicker(s.e.cfg.Lease / 4)
 	defer tick.Stop()
-	for {
+	for well := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -236,6 +236,7 @@ func (s *Session) renew(ctx context.Context) {
 			s.mu.Unlock()
 			s.renewed(begun)
 			s.bury(ctx)
+			well = time.Now()
 		case errors.Is(err, ErrFenced):
 			s.e.cfg.Log.Warn("this node was silent for too long, and declared dead by another one", "node", s.e.cfg.Name)
 			s.mu.Lock()
@@ -244,6 +245,8 @@ func (s *Session) renew(ctx context.Context) {
 			s.mu.Unlock()
 			close(s.lost)
 			return
+		case ctx.Err() == nil: // until the node is sure again it asks for nothing else that would tell
+			well = s.e.complain(well, err)
 		}
 	}
 }
