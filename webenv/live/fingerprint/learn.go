@@ -23,7 +23,7 @@ func (p *Page) loud(flags uint8) bool { return p.Numbers && flags&hasNumber != 0
 func (p *Page) judge(s *changes, f *Finding) {
 	for at, group := range groups(s.fresh) {
 		place := group[0].place
-		quiet := p.noisy(place, len(group)+count(s.noise, place))
+		quiet := p.noisy(place, len(group)+s.noise(place))
 		for i := range group {
 			e := &s.fresh[at+i]
 			switch {
@@ -61,7 +61,7 @@ func (p *Page) judge(s *changes, f *Finding) {
 	f.join(late)
 	for i := range s.fresh { // a masked block of a copy that is reported anyway need not be reported late
 		if e := &s.fresh[i]; e.flags&masked != 0 && f.has(e.flags) {
-			e.flags = e.flags&^masked | returned // but may come and go as before
+			e.flags = e.flags&^masked | returned | noise // but may come and go as before
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (p *Page) learn(s *changes, teach bool) {
 				by++
 			}
 		}
-		before, now := replaced+count(s.stayed, place), by+count(s.noise, place)
+		before, now := replaced+count(s.stayed, place), by+s.noise(place)
 		switch {
 		case replaced == 0, teach && by == 0:
 		case teach:
@@ -151,14 +151,17 @@ func (p *Page) keep(s *changes, teach bool) {
 		switch now := e.flags&here != 0; {
 		case now && e.run == 0:
 			e.flags |= returned
+			if s.noise(e.place) > 0 {
+				e.flags |= noise
+			}
 			e.run, e.gone = 1, 0
 		case now:
 			if e.run = min(e.run, 254) + 1; e.run >= lateAfter {
-				e.flags &^= returned
+				e.flags &^= returned | noise
 			}
 		case !s.same:
 			if teach && e.run > 0 {
-				e.flags |= returned
+				e.flags |= returned | noise
 			}
 			e.run = 0
 			e.gone++
@@ -169,7 +172,7 @@ func (p *Page) keep(s *changes, teach bool) {
 	for _, e := range s.fresh {
 		e.run = 1
 		if teach {
-			e.flags |= returned
+			e.flags |= returned | noise
 		}
 		p.entries = append(p.entries, e)
 	}

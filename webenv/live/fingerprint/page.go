@@ -63,8 +63,9 @@ import (
 // same bytes, and in a call of Same, all blocks count as having stayed. If several blocks have the
 // same text, up to 16 of them are separate blocks. If there are more, their number counts as one
 // more block, in a place of its own. The place of a block is the nearest block before it that was
-// also in the copy before, and is not known to come and go. Known to come and go are blocks that were
-// masked or came back, in noisy places with at most eight such blocks at once.
+// also in the copy before, and is not known to come and go. Known to come and go are blocks in noisy
+// places that were masked or came back, up to eight in a place at once. If more come back at once,
+// there was another page in between.
 //
 // Changes: a block that is new is a change. So is a block that returns for the first time, and a
 // block that is gone after it was in at least three copies in a row.
@@ -114,7 +115,8 @@ const (
 	returned uint8 = 1 << (iota + 2) // it came back before
 	masked                           // it came in a noisy place and was not reported
 	here                             // it is in the present copy; not saved
-	allFlags = inBody | hasNumber | returned | masked
+	noise                            // it comes and goes where its place is noisy, although not masked
+	allFlags = inBody | hasNumber | returned | masked | noise
 )
 
 // A place is a place in which blocks were replaced lately.
@@ -273,17 +275,25 @@ type changes struct {
 	same  bool    // there is no copy, because the page is the same
 	fresh []entry // blocks that are not in the table
 	gone  []entry // blocks that were in the copy before and are not in this one
-	// Places, once for each block there, sorted: of the blocks of this copy that are known to come and
-	// go, of those of them that were also in the copy before, and of the blocks that are in neither copy.
-	noise, stayed, absent []uint32
+	// Places, once for each block there, sorted: of the blocks that come back, of those that are known to
+	// come and go and were also in the copy before, and of those that are in neither copy.
+	back, stayed, absent []uint32
+}
+
+// noise returns how many blocks of the copy that come and go have a place. If more than mostNoise come
+// back at once, there was another page in between.
+func (s *changes) noise(place uint32) int {
+	if n := count(s.back, place) + count(s.stayed, place); n <= mostNoise {
+		return n
+	}
+	return 0
 }
 
 // count returns how many blocks have a place.
-func count(places []uint32, place uint32) (n int) {
-	for i, _ := slices.BinarySearch(places, place); i < len(places) && places[i] == place; i++ {
-		n++
-	}
-	return n
+func count(places []uint32, place uint32) int {
+	first, _ := slices.BinarySearch(places, place)
+	behind, _ := slices.BinarySearchFunc(places, place, func(v, p uint32) int { return cmp.Or(cmp.Compare(v, p), -1) })
+	return behind - first
 }
 
 var pool = sync.Pool{New: func() any { return new(scratch) }}
@@ -410,7 +420,7 @@ const theirNumber = -1
 // them their places.
 func (p *Page) find(blocks []block, s *scratch) {
 	s.fresh, s.gone, s.many = s.fresh[:0], s.gone[:0], s.many[:0]
-	s.noise, s.stayed, s.absent = s.noise[:0], s.stayed[:0], s.absent[:0]
+	s.back, s.stayed, s.absent = s.back[:0], s.stayed[:0], s.absent[:0]
 	s.alike = alike{}
 	before := uint32(0) // the nearest stable block
 	for _, b := range blocks {
@@ -452,7 +462,7 @@ func (p *Page) find(blocks []block, s *scratch) {
 			s.absent = append(s.absent, e.place)
 		}
 	}
-	slices.Sort(s.noise)
+	slices.Sort(s.back)
 	slices.Sort(s.stayed)
 	slices.Sort(s.absent)
 	byPlace := func(a, b entry) int { return cmp.Compare(a.place, b.place) }
@@ -476,14 +486,15 @@ func (p *Page) mark(b entry, s *scratch) (stable bool) {
 	} else {
 		e.flags |= b.flags
 	}
-	if e.flags&(masked|returned) == 0 && e.run > 0 || !p.noisy(e.place, 1) || p.noisy(e.place, mostNoise+1) {
-		return e.run > 0
-	}
-	s.noise = append(s.noise, e.place)
-	if e.run > 0 {
+	switch {
+	case e.run == 0:
+		s.back = append(s.back, e.place)
+		return false
+	case e.flags&(masked|noise) != 0 && p.noisy(e.place, 1) && !p.noisy(e.place, mostNoise+1):
 		s.stayed = append(s.stayed, e.place)
+		return false
 	}
-	return false
+	return true
 }
 
 // manyBefore reports whether the copy before had at least mostAlike blocks with a text.

@@ -518,6 +518,30 @@ func TestEditBesideNoise(t *testing.T) {
 	}
 }
 
+// A page that is back after an error page, all of it at once, is no noise beside its clocks.
+func TestErrorPageBetween(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	texts := func(k int, edit string) []byte {
+		all := []string{"top"}
+		for i := range 20 {
+			if i%6 == 3 {
+				all = append(all, fmt.Sprint("clock ", i, " of ", k))
+			}
+			all = append(all, fmt.Sprint("text ", i))
+		}
+		all[12] += edit
+		return page(append(all, "end")...)
+	}
+	for k := range 60 {
+		if k == 20 || k == 30 {
+			require.Equal(t, k == 20, observe(p, page("overloaded", "come back later")).Body, "at first")
+		}
+		require.Equal(t, k == 1 || k == 2 || k == 20, observe(p, texts(k, "")).Body, "copy %d", k)
+	}
+	require.Equal(t, body, observe(p, texts(60, ", edited")))
+}
+
 // Where a second copy differs all over, as the first was an error page, its blocks are no noise.
 func TestTeachAnotherPage(t *testing.T) {
 	t.Parallel()
