@@ -71,8 +71,8 @@ import (
 // block that is gone after it was in at least three copies in a row.
 //
 // Noise: if a block that was in at most four copies is replaced by a new one, its place gets a hit.
-// The place also gets a hit if such a block leaves it without a new one, but at least two others
-// that left it are remembered. A place with two hits in 16 copies is noisy. Changes in a noisy place
+// The place also gets a hit if such a block leaves it without a new one, but another that left it
+// after it had come back is remembered. A place with two hits in 16 copies is noisy. Changes in a noisy place
 // are masked, unless new blocks and those that come and go are more there than such blocks were at a
 // hit before. If more than eight blocks are new in a place, it gets no hit, unless that many are
 // masked there: such a change is no clock but a page that was made anew. A second copy makes every
@@ -139,11 +139,6 @@ const (
 	// them instead of 8.1 %.
 	shortRun  = 4
 	noisyHits = 2 // hits in the 16 bits of place.hits
-	// rotating is how many other texts that left a place must be remembered for a hit without a new one.
-	// Without such hits, of three places with one of 20 advertisements or none each, 17 to 27 % of the
-	// polls were false changes, and with them .8 and 2.2 %. With 3 in place of 2 it was 1.1 and 4.3 %,
-	// with 1 it was .5 and 1.1 %, but two texts by turns made a place noisy.
-	rotating = 2
 	// lateAfter is how many copies a block must stay for to be content, whatever it was taken for
 	// before. A masked block is then reported, and the absence of a block that came back is a
 	// change again. In a clock that stands still in half of the copies, one text in 2,000 stays for
@@ -276,7 +271,7 @@ type changes struct {
 	fresh []entry // blocks that are not in the table
 	gone  []entry // blocks that were in the copy before and are not in this one
 	// Places, once for each block there, sorted: of the blocks that come back, of those that are known to
-	// come and go and were also in the copy before, and of those that are in neither copy.
+	// come and go and were also in the copy before, and of those that came back once and are in neither copy.
 	back, stayed, absent []uint32
 }
 
@@ -458,7 +453,7 @@ func (p *Page) find(blocks []block, s *scratch) {
 		case e.flags&here != 0:
 		case e.run > 0:
 			s.gone = append(s.gone, e)
-		default:
+		case e.flags&returned != 0:
 			s.absent = append(s.absent, e.place)
 		}
 	}
