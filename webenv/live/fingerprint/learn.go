@@ -97,7 +97,7 @@ func (p *Page) learn(s *changes, teach bool) {
 	for _, group := range groups(s.gone) {
 		place, replaced, by := group[0].place, 0, 0
 		for _, e := range group {
-			if teach || e.run <= shortRun {
+			if teach || e.run <= shortRun && e.flags&here == 0 {
 				replaced++
 			}
 		}

@@ -72,11 +72,12 @@ import (
 //
 // Noise: if a block that was in at most four copies is replaced by a new one, its place gets a hit.
 // The place also gets a hit if such a block leaves it without a new one, but another that left it
-// after it had come back is remembered. A place with two hits in 16 copies is noisy. Changes in a noisy place
-// are masked, unless new blocks and those that come and go are more there than such blocks were at a
-// hit before. If more than eight blocks are new in a place, it gets no hit, unless that many are
-// masked there: such a change is no clock but a page that was made anew. A second copy makes every
-// place noisy in which it differs, however many blocks differ.
+// after it had come back is remembered. If others with the same text stay, the first of them must not
+// have been in more copies either, because it may be the one that left. A place with two hits in 16
+// copies is noisy. Changes in a noisy place are masked, unless new blocks and those that come and go
+// are more there than such blocks were at a hit before. If more than eight blocks are new in a place,
+// it gets no hit, unless that many are masked there: such a change is no clock but a page that was
+// made anew. A second copy makes every place noisy in which it differs, however many blocks differ.
 //
 // Late changes: a masked block that stays for twelve copies is reported late, unless its copy was
 // reported because of other blocks. Its place is then no longer noisy.
@@ -457,12 +458,31 @@ func (p *Page) find(blocks []block, s *scratch) {
 			s.absent = append(s.absent, e.place)
 		}
 	}
+	if len(s.gone) > 0 {
+		p.others(blocks, s)
+	}
 	slices.Sort(s.back)
 	slices.Sort(s.stayed)
 	slices.Sort(s.absent)
 	byPlace := func(a, b entry) int { return cmp.Compare(a.place, b.place) }
 	slices.SortStableFunc(s.fresh, byPlace)
 	slices.SortStableFunc(s.gone, byPlace)
+}
+
+// others marks the blocks that are gone while others with their text are here, the first of them for
+// more copies than shortRun: it may be the one that left. s.gone is sorted by hash.
+func (p *Page) others(blocks []block, s *scratch) {
+	for _, b := range blocks {
+		for n := s.alike.total(b.hash); n < mostAlike; n++ {
+			i, left := slices.BinarySearchFunc(s.gone, nth(b.hash, n), func(e entry, h uint32) int { return cmp.Compare(e.hash, h) })
+			if !left {
+				break
+			}
+			if k, known := p.entry(b.hash); known && p.entries[k].run > shortRun {
+				s.gone[i].flags |= here
+			}
+		}
+	}
 }
 
 // mark marks a block of the copy in the table, or collects it. It reports whether the block is

@@ -98,6 +98,22 @@ func TestPrice(t *testing.T) {
 	})
 }
 
+// Nor is one that another price had just become equal to.
+func TestEqualPrices(t *testing.T) {
+	t.Parallel()
+	for _, above := range []bool{false, true} {
+		p := new(Page)
+		for k := range 200 {
+			list := []string{"lamp", fmt.Sprint(k/6, " EUR"), "chair", fmt.Sprint((k+2)/6-1, " EUR"), "end"}
+			if above {
+				list[1], list[3] = list[3], list[1]
+			}
+			f := observe(p, page(list...))
+			require.Equal(t, k > 0 && (k%6 == 0 || k%6 == 4), f.Body, "copy %d, %v: a new price, and the other takes it", k, above)
+		}
+	}
+}
+
 // So are the headlines of a changelog that grows below the date of its latest change.
 func TestChangelog(t *testing.T) {
 	t.Parallel()
