@@ -169,6 +169,20 @@ func marshal(t require.TestingT, v any, indent bool) string {
 	return b.String()
 }
 
+// A time that is back after it was missing once has its own place, as before.
+func TestTimeInJSONIsBack(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	for k := range 40 {
+		now := 1_790_000_000 + 7*k
+		c := fmt.Sprintf(`{"a": %d, "b": %d, "c": %d}`, now, now+1, now+2)
+		if k == 10 {
+			c = fmt.Sprintf(`{"a": %d, "c": %d}`, now, now+2)
+		}
+		require.Equal(t, k == 1 || k == 2 || k == 10 || k == 11, p.Observe(jsonOf(c)).Body, "copy %d", k)
+	}
+}
+
 // Once it is known that a time and an identifier change by themselves, a document in JSON has changed
 // if, and only if, another value has, whatever that is and wherever they stand.
 func TestNoiseInJSON(t *testing.T) {

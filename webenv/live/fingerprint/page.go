@@ -505,7 +505,7 @@ func (p *Page) mark(b entry, s *scratch) (stable bool) {
 	case e.run == 0:
 		s.back = append(s.back, e.place)
 		return false
-	case e.flags&(masked|noise) != 0 && p.noisy(e.place, 1) && !p.noisy(e.place, mostNoise+1):
+	case !p.json && e.flags&(masked|noise) != 0 && p.noisy(e.place, 1) && !p.noisy(e.place, mostNoise+1): // in JSON the place is the path
 		s.stayed = append(s.stayed, e.place)
 		return false
 	}
