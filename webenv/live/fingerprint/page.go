@@ -271,8 +271,9 @@ type changes struct {
 	same  bool    // there is no copy, because the page is the same
 	fresh []entry // blocks that are not in the table
 	gone  []entry // blocks that were in the copy before and are not in this one
-	// Places, once for each block there, sorted: of the blocks that come back, of those that are known to
-	// come and go and were also in the copy before, and of those that came back once and are in neither copy.
+	// Places, once for each block there, sorted: of the blocks that come back, or are known to come and go
+	// and were elsewhere; of those that are known to come and go and were there in the copy before, too;
+	// and of those that came back once and are in neither copy.
 	back, stayed, absent []uint32
 }
 
@@ -495,6 +496,7 @@ func (p *Page) mark(b entry, s *scratch) (stable bool) {
 		return len(p.entries) == 0
 	}
 	e := &p.entries[i]
+	moved := e.place != b.place
 	if e.flags&here == 0 {
 		e.place = b.place
 		e.flags = e.flags&^(inBody|hasNumber) | b.flags | here
@@ -506,7 +508,11 @@ func (p *Page) mark(b entry, s *scratch) (stable bool) {
 		s.back = append(s.back, e.place)
 		return false
 	case !p.json && e.flags&(masked|noise) != 0 && p.noisy(e.place, 1) && !p.noisy(e.place, mostNoise+1): // in JSON the place is the path
-		s.stayed = append(s.stayed, e.place)
+		if moved {
+			s.back = append(s.back, e.place)
+		} else {
+			s.stayed = append(s.stayed, e.place)
+		}
 		return false
 	}
 	return true

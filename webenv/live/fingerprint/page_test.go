@@ -559,6 +559,34 @@ func TestErrorPageBetween(t *testing.T) {
 	require.Equal(t, body, observe(p, texts(60, ", edited")))
 }
 
+// Where advertisements move from place to place there is one at a time in each.
+func TestEditBesideNoiseThatMoves(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	texts := func(ads []int, edited int) []byte {
+		var all []string
+		for i := range 5 {
+			text := fmt.Sprint("text ", i)
+			if i == edited {
+				text = "other"
+			}
+			all = append(all, fmt.Sprint("label", i), fmt.Sprint("ad", ads[i]), text)
+		}
+		return page(all...)
+	}
+	p := new(Page)
+	for k := range 100 {
+		ads := rng.Perm(20)
+		for i := range 5 {
+			if k > 20 {
+				require.Equal(t, body, observe(p.Clone(), texts(ads, i)), "copy %d, text %d", k, i)
+			}
+		}
+		f := observe(p, texts(ads, -1))
+		require.True(t, k < 20 || f == same, "copy %d", k)
+	}
+}
+
 // Where a second copy differs all over, as the first was an error page, its blocks are no noise.
 func TestTeachAnotherPage(t *testing.T) {
 	t.Parallel()
