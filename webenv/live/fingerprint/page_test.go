@@ -842,6 +842,7 @@ func TestTeach(t *testing.T) {
 		}
 		require.Equal(t, same, observe(p, page(list...)), "copy %d", k)
 	}
+	require.Equal(t, body, observe(p, page("a", "another", "b")), "the place is not noisy")
 }
 
 // What is missing in the second copy may come back.
