@@ -86,7 +86,7 @@ func groups(entries []entry) func(yield func(int, []entry) bool) {
 }
 
 // learn gives hits to the places in which blocks of short runs were replaced by new ones, and to
-// those that such blocks left as one had that came back. It takes the hits from places in which a masked block
+// those that such blocks left as one had that came back, or for one that had been masked. It takes the hits from places in which a masked block
 // has stayed. If teach is set, one replacement makes the place noisy, whatever the run.
 func (p *Page) learn(s *changes, teach bool) {
 	hits := uint16(1)
@@ -112,7 +112,7 @@ func (p *Page) learn(s *changes, teach bool) {
 		case teach:
 			p.hit(place, hits, max(before, now))
 		case by > mostNoise && !p.noisy(place, now): // more may be noisy after a second copy
-		case by > 0, replaced <= mostNoise && count(s.absent, place) > 0: // events leave, too, but do not come back
+		case by > 0, replaced <= mostNoise && count(s.rotating, place) > 0: // events leave, too, but do not come back
 			p.hit(place, hits, before)
 		}
 	}

@@ -72,13 +72,13 @@ import (
 //
 // Noise: if a block that was in at most four copies is replaced by a new one, its place gets a hit.
 // The place also gets a hit if such a block leaves it without a new one, but another that left it
-// after it had come back is remembered. If others with the same text stay, the first of them must not
-// have been in more copies either, because it may be the one that left. A place with two hits in 16
-// copies is noisy. Changes in a noisy place are masked, unless new blocks and those that come and go
-// are more there than such blocks were at a hit before. If more than eight blocks are new in a place,
-// it gets no hit, unless that many are masked there: such a change is no clock but a page that was
-// made anew. A second copy makes every place noisy in which it has new blocks instead of others,
-// however many.
+// after it had come back is remembered, or one that was masked comes back instead. If others with the
+// same text stay, the first of them must not have been in more copies either, because it may be the
+// one that left. A place with two hits in 16 copies is noisy. Changes in a noisy place are masked,
+// unless new blocks and those that come and go are more there than such blocks were at a hit before.
+// If more than eight blocks are new in a place, it gets no hit, unless that many are masked there:
+// such a change is no clock but a page that was made anew. A second copy makes every place noisy in
+// which it has new blocks instead of others, however many.
 //
 // Late changes: a masked block that stays for twelve copies is reported late, unless its copy was
 // reported because of other blocks. Its place is then no longer noisy.
@@ -275,8 +275,8 @@ type changes struct {
 	gone  []entry // blocks that were in the copy before and are not in this one
 	// Places, once for each block there, sorted: of the blocks that come back, or are known to come and go
 	// and were elsewhere; of those that are known to come and go and were there in the copy before, too;
-	// and of those that came back once and are in neither copy.
-	back, stayed, absent []uint32
+	// and of those that came back once and are in neither copy, or were masked and come back.
+	back, stayed, rotating []uint32
 }
 
 // noise returns how many blocks of the copy that come and go have a place. If more than mostNoise come
@@ -419,7 +419,7 @@ const theirNumber = -1
 // them their places.
 func (p *Page) find(blocks []block, s *scratch) {
 	s.fresh, s.gone, s.many = s.fresh[:0], s.gone[:0], s.many[:0]
-	s.back, s.stayed, s.absent = s.back[:0], s.stayed[:0], s.absent[:0]
+	s.back, s.stayed, s.rotating = s.back[:0], s.stayed[:0], s.rotating[:0]
 	s.alike = alike{}
 	before := uint32(0) // the nearest stable block
 	for _, b := range blocks {
@@ -458,7 +458,7 @@ func (p *Page) find(blocks []block, s *scratch) {
 		case e.run > 0:
 			s.gone = append(s.gone, e)
 		case e.flags&returned != 0:
-			s.absent = append(s.absent, e.place)
+			s.rotating = append(s.rotating, e.place)
 		}
 	}
 	if len(s.gone) > 0 {
@@ -466,7 +466,7 @@ func (p *Page) find(blocks []block, s *scratch) {
 	}
 	slices.Sort(s.back)
 	slices.Sort(s.stayed)
-	slices.Sort(s.absent)
+	slices.Sort(s.rotating)
 	byPlace := func(a, b entry) int { return cmp.Compare(a.place, b.place) }
 	slices.SortStableFunc(s.fresh, byPlace)
 	slices.SortStableFunc(s.gone, byPlace)
@@ -508,6 +508,9 @@ func (p *Page) mark(b entry, s *scratch) (stable bool) {
 	switch {
 	case e.run == 0:
 		s.back = append(s.back, e.place)
+		if e.flags&masked != 0 {
+			s.rotating = append(s.rotating, e.place)
+		}
 		return false
 	case !p.json && e.flags&(masked|noise) != 0 && p.noisy(e.place, 1) && !p.noisy(e.place, mostNoise+1): // in JSON the place is the path
 		if moved {

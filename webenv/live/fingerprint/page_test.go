@@ -559,6 +559,22 @@ func TestErrorPageBetween(t *testing.T) {
 	require.Equal(t, body, observe(p, texts(60, ", edited")))
 }
 
+// Where known advertisements follow each other behind a new text, its place is noisy.
+func TestKnownNoiseInNewPlace(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	at := func(edit string, k int) []byte { return page("top", edit, fmt.Sprint("ad", k), "end") }
+	for k := range 12 {
+		observe(p, at("text", k%6))
+	}
+	require.Equal(t, body, observe(p, at("edited", 3)))
+	for _, k := range []int{4, 5, 3} { // those that were masked
+		require.Equal(t, same, observe(p, at("edited", k)))
+	}
+	require.Equal(t, same, observe(p, at("edited", 9)), "never seen")
+	require.Equal(t, body, observe(p, page("top", "edited", "ad9", "other", "end")))
+}
+
 // Where advertisements move from place to place there is one at a time in each.
 func TestEditBesideNoiseThatMoves(t *testing.T) {
 	t.Parallel()
