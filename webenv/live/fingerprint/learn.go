@@ -86,8 +86,9 @@ func groups(entries []entry) func(yield func(int, []entry) bool) {
 }
 
 // learn gives hits to the places in which blocks of short runs were replaced by new ones, and to
-// those that such blocks left as one had that came back, or for one that had been masked. It takes the hits from places in which a masked block
-// has stayed. If teach is set, one replacement makes the place noisy, whatever the run.
+// those that such blocks left as one had that came back, or for one that had been masked. It takes
+// the hits from places in which a masked block has stayed. If teach is set, one replacement makes
+// the place noisy, whatever the run.
 func (p *Page) learn(s *changes, teach bool) {
 	hits := uint16(1)
 	if teach {
