@@ -85,6 +85,14 @@ func (p *pages) add(modified string, links ...string) {
 	}
 }
 
+// shown returns the URL of a document as the log has it: without a password.
+func shown(document string) string {
+	if u, err := url.Parse(document); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return document
+}
+
 // told returns the pages of a document, and says how many it leaves out. An error tells how many there
 // were before it.
 func (p *pages) told(document string, err error) ([]Entry, error) {
@@ -130,7 +138,7 @@ func Sitemap(get Get, url string, found func([]Entry)) (entries []Entry, err err
 		err = fmt.Errorf("%w\nand %d more", err, failed-maxErrors)
 	}
 	if left {
-		err = errors.Join(err, fmt.Errorf("%s: there are more than %d sitemaps, and those behind are left out", url, maxSitemaps))
+		err = errors.Join(err, fmt.Errorf("%s: there are more than %d sitemaps, and those behind are left out", shown(url), maxSitemaps))
 	}
 	return entries, err
 }
@@ -142,7 +150,7 @@ func sitemap(get Get, url string) (entries []Entry, next []string, err error) {
 	if err == nil {
 		err = found.sitemap(body, &next)
 	}
-	entries, err = found.told(url, err)
+	entries, err = found.told(shown(url), err)
 	return entries, next, err
 }
 
@@ -216,7 +224,7 @@ func Feed(get Get, feed string) (entries []Entry, err error) {
 	if err == nil {
 		err = found.feed(body, feed)
 	}
-	return found.told(feed, err)
+	return found.told(shown(feed), err)
 }
 
 func (p *pages) feed(body []byte, feed string) error {

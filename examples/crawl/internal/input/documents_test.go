@@ -348,3 +348,26 @@ func TestSitemapsAreReadOnce(t *testing.T) {
 	require.Equal(t, []Entry{{URL: "http://a.test/x"}}, entries)
 	require.Equal(t, map[string]int{index: 1, pages: 1}, reads)
 }
+
+// The password in the URL of a document is in no message.
+func TestPasswordsAreNotTold(t *testing.T) {
+	t.Parallel()
+	const url = "http://me:secret@a.test/x"
+	told := func(err error) {
+		require.ErrorContains(t, err, "http://me:xxxxx@a.test/x")
+		require.NotContains(t, err.Error(), "secret")
+	}
+	html := func(string) ([]byte, error) { return []byte("<html/>"), nil }
+	_, err := whole(html, url)
+	told(err)
+	_, err = Feed(html, url)
+	told(err)
+	_, err = whole(func(string) ([]byte, error) {
+		var b strings.Builder
+		for k := range 2 * maxSitemaps {
+			fmt.Fprintf(&b, "<sitemap><loc>http://a.test/%d</loc></sitemap>", k)
+		}
+		return []byte("<sitemapindex>" + b.String() + "</sitemapindex>"), nil
+	}, url)
+	told(err)
+}
