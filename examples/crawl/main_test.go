@@ -56,7 +56,7 @@ func TestCommandLine(t *testing.T) {
 		"-frontier :0 -workers 2", "-urls x -user-agent a@b -most-removed 2", "-most-removed 1", "-urls x -user-agent a@b -via foo",
 		"-groups 100 -workers 1001", "-groups 4294967296 -workers 4294967296", "-n 10001", "-page 999", "-page 127.0.0.1:99999",
 		"-frontier 127.0.0.1:99999", "-frontier :0 -state=", "-urls x -user-agent a@b -state=", "-nats nats://a -user-agent a@b -node a.b",
-		"-nats nats://a -user-agent a@b -lease 2000h", "-nats nats://a,http://b -user-agent a@b", "-nats nats://me@a -user-agent a@b"} {
+		"-nats nats://a -user-agent a@b -state x", "-nats nats://a -user-agent a@b -lease 2000h", "-nats nats://a,http://b -user-agent a@b", "-nats nats://me@a -user-agent a@b"} {
 		require.ErrorAs(t, run(strings.Fields(args), io.Discard, io.Discard), new(report.UsageError), args)
 	}
 	for _, args := range [][]string{

@@ -23,7 +23,7 @@ func TestSecondSignal(t *testing.T) {
 	web, list := misbehaving(t, 1)
 	s := newServers(t, 1, "")
 	var log output
-	cmd := start(t, &log, crawlArgs(web, list, filepath.Join(t.TempDir(), "state"), "-nats", s.url(), "-shards", "1", "-node", "one")...)
+	cmd := start(t, &log, crawlArgs(web, list, "", "-nats", s.url(), "-shards", "1", "-node", "one")...)
 	waitFor(t, &log, func() bool { return web.Witness.Polls() > 20 })
 	s.kill(0)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
