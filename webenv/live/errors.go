@@ -12,7 +12,7 @@ var (
 	ErrConfig = errors.New("live: setting out of range")
 	// ErrURL reports a URL that is not absolute, that is not http or https, or that is in the list
 	// twice. Two URLs are the same if they differ only in the case of the host, in the default
-	// port, or in the slash of an empty path.
+	// port, in the slash of an empty path, or in the fragment.
 	ErrURL = errors.New("live: bad URL")
 	// ErrStatus reports an answer that is neither a page, nor 304 to a conditional request, nor a
 	// redirect. 205 is no page. 206 and 226 are no pages either: they hold a part that nobody asked

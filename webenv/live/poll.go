@@ -55,7 +55,8 @@ type Poll struct {
 	// does not say.
 	RetryAfter time.Time
 	// Fresh is how much longer the answer calls itself fresh: max-age, or else Expires, minus Age
-	// (RFC 9111, for a private cache). It is 0 if the answer does not say or says no-cache.
+	// (RFC 9111, for a private cache). It is 0 if the answer does not say, or says
+	// no-cache or no-store.
 	Fresh    time.Duration
 	Start    time.Time     // when the request was sent
 	Latency  time.Duration // from Start to the header of the answer
