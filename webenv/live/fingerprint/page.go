@@ -512,7 +512,8 @@ func (p *Page) mark(b entry, s *scratch) (stable bool) {
 			s.rotating = append(s.rotating, e.place)
 		}
 		return false
-	case !p.json && e.flags&(masked|noise) != 0 && p.noisy(e.place, 1) && !p.noisy(e.place, mostNoise+1): // in JSON the place is the path
+	case p.json: // the place is the path
+	case e.flags&(masked|noise) != 0 && p.noisy(e.place, 1) && !p.noisy(e.place, mostNoise+1):
 		if moved {
 			s.back = append(s.back, e.place)
 		} else {
