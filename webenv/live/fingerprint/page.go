@@ -44,8 +44,8 @@ import (
 //     hour, or a clock on a page that a cache keeps for five polls. Only its meaning distinguishes
 //     it from a price.
 //   - Texts that rotate, while their places are being learnt. Afterwards, with one of 20 random
-//     teasers in each of 8 places, 5 % of the polls are false changes, with one of 60 or 200 .1 %.
-//     With one of 20 advertisements now in one of four places and now in another, 27 % are.
+//     teasers in each of 8 places, 3 % of the polls are false changes, with one of 60 .3 %. With one
+//     of 20 advertisements now in one of four places and now in another, 24 % are.
 //
 // # Cost
 //
