@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,7 +90,7 @@ func TestBrowser(t *testing.T) {
 	))
 	require.NotEqual(t, "–", state)
 	require.Contains(t, detail, odd) // as a text
-	require.Contains(t, detail, "changes 1 times a day (0.5 to 2 with 80 %)")
+	require.Contains(t, detail, "changes 1 time a day (0.5 to 2 with 80 %)")
 	f.mu.Lock()
 	require.Equal(t, []string{odd}, f.polled)
 	require.True(t, f.paused)
@@ -115,6 +116,45 @@ func TestBrowser(t *testing.T) {
 		}
 	}
 	requireNames(t, ctx)
+	require.Empty(t, exceptions)
+}
+
+// What fails is told in words: a search, a page and a button, also when the crawler is gone. One is one.
+func TestBrowserFailures(t *testing.T) {
+	t.Parallel()
+	ctx := browser(t)
+	s, _ := listen(t)
+	var exceptions []string
+	require.NoError(t, chromedp.Run(ctx))
+	chromedp.ListenTarget(ctx, func(e any) {
+		if e, ok := e.(*runtime.EventExceptionThrown); ok {
+			exceptions = append(exceptions, e.ExceptionDetails.Error())
+		}
+	})
+	search := func(text, want string) {
+		t.Helper()
+		var found bool
+		require.NoError(t, chromedp.Run(ctx,
+			chromedp.Evaluate(`document.getElementById("q").value = ""`, nil), chromedp.SendKeys("#q", text+"\r"),
+			chromedp.Poll(fmt.Sprintf(`document.getElementById("detail").textContent === %q`, want), &found)), want)
+	}
+	var polls, state string
+	require.NoError(t, chromedp.Run(ctx,
+		chromedp.Navigate(s.URL()),
+		chromedp.WaitVisible(`[data-host="a.test"]`),
+		chromedp.Text("#in_flight", &polls),
+	))
+	require.Equal(t, "1 poll under way", polls)
+	search("nothing", "No page has that in its URL.")
+	search("fail", "The search failed: broken")
+	require.NoError(t, chromedp.Run(ctx,
+		chromedp.Click(`[data-host="b.test"]`),
+		chromedp.Sleep(2*interval), // in which there is another status
+		chromedp.Text("#state", &state),
+	))
+	require.Equal(t, "unknown host", state)
+	s.Close()
+	search("a.test", "The search failed: The crawler does not answer.")
 	require.Empty(t, exceptions)
 }
 

@@ -20,16 +20,18 @@ type fake struct {
 	polls  uint64
 	polled []string
 	paused bool
+	delay  time.Duration // of a status
 }
 
 const odd = `http://a.test/<script>alert(1)</script>?x="y"`
 
 func (f *fake) Status(context.Context) (Status, error) {
+	time.Sleep(f.delay)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.polls += 10
 	return Status{
-		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Demo: true, Pages: 3, Gone: 1, Polls: f.polls, Learnt: f.polls, Changes: f.polls / 3,
+		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Demo: true, Pages: 3, Gone: 1, Polls: f.polls, InFlight: 1, Learnt: f.polls, Changes: f.polls / 3,
 		PollsRate: 10 + float64(f.polls%7), ChangesRate: 3, Budget: 12, Spent: 0.9, Price: 0.25, Unit: "in detections", Freshness: 0.8, Truth: true,
 		WhatIf:   []WhatIf{{"half", 500, 300, 0.7}, {"this", 1000, 500, 0.8}, {"twice", 2000, 700, 0.9}},
 		Hosts:    []Host{{Name: "a.test", Pages: 2, Polls: 40, Failures: 3, Paused: f.paused}, {Name: "b.test", Pages: 1}},
@@ -41,6 +43,9 @@ func (f *fake) Status(context.Context) (Status, error) {
 func (f *fake) Search(_ context.Context, text string, _ int) ([]string, error) {
 	if text == "fail" {
 		return nil, errors.New("broken")
+	}
+	if text == "nothing" {
+		return nil, nil
 	}
 	return []string{odd, "http://b.test/"}, nil
 }
@@ -67,8 +72,9 @@ func (f *fake) Pause(_ context.Context, host string, on bool) error {
 	return nil
 }
 
-func listen(t *testing.T) (*Server, *fake) {
-	f := new(fake)
+func listen(t *testing.T) (*Server, *fake) { return listenTo(t, new(fake)) }
+
+func listenTo(t *testing.T, f *fake) (*Server, *fake) {
 	s, err := Listen("127.0.0.1:0", f)
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
@@ -134,4 +140,17 @@ func TestPaths(t *testing.T) {
 			require.Contains(t, body, `crawl_host_trouble_total{host="a.test",kind="failed"} 3`)
 		}
 	}
+}
+
+// A page that is opened before the first status has curves without points.
+func TestNoPast(t *testing.T) {
+	t.Parallel()
+	s, _ := listenTo(t, &fake{delay: time.Second})
+	resp, err := http.Get(s.URL() + "events")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	line := make([]byte, len("event: past\ndata: []\n"))
+	_, err = io.ReadFull(resp.Body, line)
+	require.NoError(t, err)
+	require.Equal(t, "event: past\ndata: []\n", string(line))
 }

@@ -51,8 +51,8 @@ type Server struct {
 	wait     sync.WaitGroup
 
 	mu      sync.Mutex
-	latest  []byte // status as JSON
-	past    []point
+	latest  []byte  // status as JSON
+	past    []point // not nil, which is no list in JSON
 	changed chan struct{}
 }
 
@@ -63,7 +63,7 @@ func Listen(addr string, crawl Crawl) (*Server, error) {
 		return nil, fmt.Errorf("live page: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{crawl: crawl, token: rand.Text(), listener: l, stop: stop, changed: make(chan struct{})}
+	s := &Server{crawl: crawl, token: rand.Text(), listener: l, stop: stop, past: []point{}, changed: make(chan struct{})}
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
 		s.local = tcp.IP.IsLoopback()
 	}

@@ -2,9 +2,11 @@
 const $ = id => document.getElementById(id);
 const token = document.body.dataset.token;
 const most = 240; // points of a curve
+let told = 0; // when the state last said why something failed, which a status is not to replace at once
 const curves = {polls: [], changes: [], budget: [], fresh: {}};
 
 const number = (x, digits = 3) => x === 0 ? "0" : Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(digits)));
+const count = (x, what) => { const n = number(x); return `${n} ${what}${n === "1" ? "" : "s"}`; };
 const percent = x => (100 * x).toFixed(1) + " %";
 const when = t => new Date(t).toISOString().slice(0, 16).replace("T", " ");
 
@@ -101,11 +103,11 @@ function hosts(s) {
 
 function show(s) {
   hourly(s);
-  $("state").textContent = (s.demo ? "Demonstration, " : "") + when(s.time) + " UTC";
+  if (Date.now() > told + 10000) $("state").textContent = (s.demo ? "Demonstration, " : "") + when(s.time) + " UTC";
   $("polls_rate").textContent = number(s.polls_rate);
   $("budget").textContent = `of ${number(s.budget)}: ${percent(s.spent)} spent`;
   $("changes_rate").textContent = number(s.changes_rate);
-  $("changes").textContent = `${number(s.changes)} in ${number(s.learnt)} answers`;
+  $("changes").textContent = `${number(s.changes)} in ${count(s.learnt, "answer")}`;
   $("freshness").textContent = s.freshness ? percent(s.freshness) : "–";
   $("truth").textContent = s.truth ? "as the web knows" : "expected";
   $("price").textContent = number(s.price);
@@ -113,33 +115,47 @@ function show(s) {
   $("pages").textContent = number(s.pages);
   $("waiting").textContent = `${number(s.waiting)} without a copy, ${number(s.barred)} forbidden` + (s.gone ? `, ${number(s.gone)} gone` : "");
   $("trouble").textContent = `${number(s.failures)}, ${number(s.vetoes)}`;
-  $("in_flight").textContent = `${number(s.in_flight)} polls under way`;
+  $("in_flight").textContent = `${count(s.in_flight, "poll")} under way`;
   charts(s);
   hosts(s);
   rows($("whatif"), (s.what_if || []).map(w => [w.budget, number(w.polls), number(w.detections), percent(w.freshness)]));
   rows($("workers"), s.workers.map((w, i) => [String(i + 1), number(w.hosts), `${number(w.busy, 2)} of ${w.workers}`, number(w.queue)]));
-  $("points").textContent = (s.points || []).length > 1 ? "Access points: " + s.points.map(p => `${p.name} ${p.hosts} hosts`).join(", ") : `${number(s.moves)} hosts moved between groups`;
+  $("points").textContent = (s.points || []).length > 1 ? "Access points: " + s.points.map(p => `${p.name} ${count(p.hosts, "host")}`).join(", ") : `${count(s.moves, "host")} moved between groups`;
   if (s.rivals && s.rivals.length) {
     $("rivals-section").hidden = false;
     rows($("rivals"), s.rivals.map(r => [r.name, number(r.polls), number(r.found), percent(r.freshness), number(r.delay)]));
   }
 }
 
+// ask returns what the crawler answers, and the words of what went wrong. It may not answer at all.
+async function ask(path, options) {
+  try {
+    const answer = await fetch(path, options);
+    const text = await answer.text();
+    return answer.ok ? {ok: true, text} : {text: text.trim() || "The crawler answered " + answer.status + "."};
+  } catch {
+    return {text: "The crawler does not answer."};
+  }
+}
+
 async function post(path, fields) {
-  const answer = await fetch(path, {method: "POST", body: new URLSearchParams({...fields, token}), headers: {Accept: "application/json"}});
-  if (!answer.ok) $("state").textContent = await answer.text();
+  const answer = await ask(path, {method: "POST", body: new URLSearchParams({...fields, token}), headers: {Accept: "application/json"}});
+  if (!answer.ok) {
+    $("state").textContent = answer.text;
+    told = Date.now();
+  }
   return answer.ok;
 }
 
 async function detail(url) {
-  const answer = await fetch("/detail?url=" + encodeURIComponent(url));
+  const answer = await ask("/detail?url=" + encodeURIComponent(url));
   if (!answer.ok) {
-    $("detail").textContent = await answer.text();
+    $("detail").textContent = answer.text;
     return;
   }
-  const d = await answer.json();
+  const d = JSON.parse(answer.text);
   const facts = [d.state];
-  if (d.rate) facts.push(`changes ${number(d.rate.median)} times a day (${number(d.rate.low)} to ${number(d.rate.high)} with 80 %)`);
+  if (d.rate) facts.push(`changes ${count(d.rate.median, "time")} a day (${number(d.rate.low)} to ${number(d.rate.high)} with 80 %)`);
   if (!d.due.startsWith("0001")) facts.push("due " + when(d.due) + " UTC");
   facts.push("a poll now is worth " + number(d.worth));
   const poll = el("button", "Poll it now", {type: "button", id: "poll-now"});
@@ -153,15 +169,16 @@ async function detail(url) {
 
 $("search").onsubmit = async e => {
   e.preventDefault();
-  const answer = await fetch("/search?q=" + encodeURIComponent($("q").value));
-  const urls = answer.ok ? await answer.json() || [] : [];
+  const answer = await ask("/search?q=" + encodeURIComponent($("q").value));
+  const urls = answer.ok ? JSON.parse(answer.text) || [] : [];
   $("results").replaceChildren(...urls.map(url => {
     const li = el("li"), b = el("button", url, {type: "button"});
     b.onclick = () => detail(url);
     li.append(b);
     return li;
   }));
-  if (!urls.length) $("detail").textContent = "No page has that in its URL.";
+  if (!answer.ok) $("detail").textContent = "The search failed: " + answer.text;
+  else if (!urls.length) $("detail").textContent = "No page has that in its URL.";
   if (urls.length === 1) detail(urls[0]);
 };
 
