@@ -120,13 +120,21 @@ func Rules(r io.Reader, file string) (rules []Rule, err error) {
 	return rules, errors.Join(err, wrong)
 }
 
-// beginning returns the beginning of URLs as [Clean] writes them, if the host is all there.
+// beginning returns the beginning of URLs as [Clean] writes them. Without a slash after it the host may go on,
+// unless it is one that is written in ASCII only when it is all there.
 func beginning(raw string) string {
 	_, rest, _ := strings.Cut(raw, "://")
-	if clean, err := Clean(raw); err == nil && strings.Contains(rest, "/") {
+	all := strings.ContainsAny(rest, "/?")
+	clean, err := Clean(raw)
+	switch {
+	case err == nil && all:
 		return clean
+	case err == nil && !ascii(raw):
+		return strings.TrimSuffix(clean, "/")
+	case all:
+		return raw
 	}
-	return raw
+	return strings.ToLower(raw) // a scheme and a host
 }
 
 // Unmatched returns the beginnings with which no URL of the entries begins: of a rule with a mistake, say.

@@ -161,11 +161,12 @@ func TestClean(t *testing.T) {
 // A rule is about the pages of a host, however its name is written.
 func TestRuleOfHost(t *testing.T) {
 	t.Parallel()
-	rules, err := Rules(strings.NewReader("http://Bücher.test/ weight=3\nhttp://a.t weight=2\n"), "rules")
+	rules, err := Rules(strings.NewReader("http://Bücher.test/ weight=3\nhttp://a.t weight=2\nHTTP://B.te weight=4\nhttp://Köln.test weight=5\nHTTP://C.test?Q=1 weight=6\n"), "rules")
 	require.NoError(t, err)
-	merged := Merge([]Entry{{URL: "http://xn--bcher-kva.test/x"}, {URL: "http://a.test/"}}, rules)
-	require.EqualValues(t, 3, merged[0].Weight)
-	require.EqualValues(t, 2, merged[1].Weight)
+	merged := Merge([]Entry{{URL: "http://xn--bcher-kva.test/x"}, {URL: "http://a.test/"}, {URL: "http://b.test/"}, {URL: "http://xn--kln-sna.test/"}, {URL: "http://c.test/?Q=1"}}, rules)
+	for i, want := range []float64{3, 2, 4, 5, 6} {
+		require.EqualValues(t, want, merged[i].Weight, merged[i].URL)
+	}
 }
 
 // A URL that no record has room for is left out, whoever names it, and its error is no longer than a
