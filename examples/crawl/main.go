@@ -198,6 +198,8 @@ func (s *settings) checkMode() error {
 		s.OnlyIf(real, "with pages to crawl, as -urls", "rules", "user-agent", "via", "relay",
 			"timeout", "refresh", "most-removed", "exchange", "exact", "dry-run", "id-header", "lines", "folder", "warc", "webhook"),
 		s.OnlyIf(s.engine.URL != "", "with -nats", "node", "lease", "replicas", "nats-creds", "nats-ca", "nats-cert", "nats-key"),
+		s.OnlyIf(s.engine.URL != "" || s.engine.Shards > 1 || s.engine.Shards == 0 && engine.HasState(s.engine.Dir),
+			"with -nats or several -shards, between which the budget is divided", "exchange"),
 		s.OnlyIf(s.engine.URL == "" || frontier, "without -nats, where the servers keep it", "state"),
 		s.OnlyIf(!frontier, "without -frontier", "groups", "workers", "page"),
 		s.OnlyIf(frontier, "with -frontier", "frontier-dates", "frontier-known", "frontier-metadata",

@@ -63,7 +63,7 @@ func TestCommandLine(t *testing.T) {
 		{"-webhook", "nope"}, {"-webhook", "ftp://a.test/"}, {"-webhook", "http://"}, {"-id-header", "a:b"}, {"-id-header", "a b"},
 		{"-id-header", "user-agent"}, {"-id-header", "Host"}, {"-id-header", "Accept-Encoding"}, {"-id-header", "If-None-Match"},
 		{"-id-header", "Cookie"}, {"-id-header", "TE"}, {"-sitemap", "nope"}, {"-feed", "nope"}, {"-feed", "http://a.test/", "-feed", "/rss"},
-		{"-warc", "x.txt"}, {"-delay", "-1s"}, {"-timeout", "0"}, {"-refresh", "0"}, {"-exchange", "-1s"}, {"-per-day", "0"}, {"-per-day", "1e18"},
+		{"-warc", "x.txt"}, {"-delay", "-1s"}, {"-timeout", "0"}, {"-refresh", "0"}, {"-exchange", "-1s"}, {"-exchange", "5s"}, {"-exchange", "5s", "-shards", "1"}, {"-exchange", "-1s", "-shards", "2"}, {"-per-day", "0"}, {"-per-day", "1e18"},
 		{"-urls", ""}, {"-sitemap", ""}, {"-feed", ""}, {"-via", ""}, {"-opml="}, {"-rules="}, {"-nats="}, {"-relay="}, {"-id-header="},
 		{"-folder="}, {"-warc="}, {"-webhook="}, {"-frontier="},
 		{"-via", "192.0.2.1"}, {"-via", "direct", "-via", "nope"}, {"-via", "direct", "-via", "direct"}, {"-user-agent", "me@a.test\nX: y"},

@@ -18,6 +18,7 @@ import (
 	"github.com/recrawl/recrawl/examples/crawl/internal/fetch"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/examples/crawl/internal/sink"
+	"github.com/recrawl/recrawl/examples/internal/report"
 	"github.com/recrawl/recrawl/knapsack"
 )
 
@@ -55,6 +56,9 @@ func (s *settings) session(ctx context.Context, sinks *sink.Sinks) error {
 	defer closeEngine()
 	if err := s.agree(e); err != nil {
 		return err
+	}
+	if s.Given("exchange") && s.engine.URL == "" && e.Shards() == 1 { // as a state that was begun before has
+		return report.Usagef("-exchange: the crawl in %s has one shard, so that nothing is divided", s.engine.Dir)
 	}
 	n := &session{settings: s, engine: e, clock: clock.NewReal(), sinks: sinks, open: map[int]opened{}}
 	if s.dryRun {

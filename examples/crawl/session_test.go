@@ -144,7 +144,7 @@ func TestSessions(t *testing.T) {
 // A state that another kind of run began, or with another number of shards, is refused with a way out.
 func TestOtherStates(t *testing.T) {
 	t.Parallel()
-	of := map[string][]string{"crawl": {"-urls", "list", "-user-agent", demoAgent}, "frontier": {"-frontier", "127.0.0.1:0"}}
+	of := map[string][]string{"crawl": {"-urls", os.DevNull, "-user-agent", demoAgent}, "frontier": {"-frontier", "127.0.0.1:0"}}
 	for kind, other := range map[string]string{"crawl": "frontier", "frontier": "crawl"} {
 		state := filepath.Join(t.TempDir(), "state")
 		open := func(args []string) error {
@@ -165,6 +165,9 @@ func TestOtherStates(t *testing.T) {
 			continue // which has one shard
 		}
 		require.ErrorContains(t, open(append([]string{"-shards", "4"}, of[kind]...)), "leave -shards out")
+		err = run(append(of[kind], "-state", state, "-exchange", "5s"), io.Discard, io.Discard)
+		require.ErrorAs(t, err, new(report.UsageError))
+		require.ErrorContains(t, err, "has one shard")
 	}
 }
 
