@@ -184,6 +184,8 @@ func TestStatusWithoutPages(t *testing.T) {
 	urls, err := w.Search(t.Context(), "x", 1)
 	require.NoError(t, err)
 	require.NotNil(t, urls)
+	require.EqualError(t, w.PollNow(t.Context(), "http://a.test/"), "a.test is crawled by another node")
+	require.ErrorIs(t, w.PollNow(t.Context(), "http://a.test/"), shard.ErrEnded)
 }
 
 // A page that is gone for good is none of those that are crawled.

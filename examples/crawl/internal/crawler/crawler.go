@@ -117,6 +117,15 @@ func (c *Crawler) setBehind(behind bool) {
 	}
 }
 
+// An elsewhere is the host of a shard that is not here. To those who ask it is as if the loop had ended.
+type elsewhere string
+
+// Error implements the interface.
+func (e elsewhere) Error() string { return string(e) + " is crawled by another node" }
+
+// Is reports whether an error is [shard.ErrEnded].
+func (e elsewhere) Is(err error) bool { return err == shard.ErrEnded }
+
 // Of returns the loop of a host; [shard.ErrEnded] if its shard is not here.
 func (c *Crawler) Of(host string) (*shard.Loop, error) {
 	c.mu.Lock()
@@ -124,7 +133,7 @@ func (c *Crawler) Of(host string) (*shard.Loop, error) {
 	if p := c.pieces[ShardOf(host, c.cfg.Shards)]; p != nil {
 		return p.loop, nil
 	}
-	return nil, fmt.Errorf("%s is crawled by another node: %w", host, shard.ErrEnded)
+	return nil, elsewhere(host)
 }
 
 // Spent returns the number of polls that the budget paid for; call it when Run has returned.
