@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -209,6 +210,43 @@ func TestStatusOfPagesThatAreGone(t *testing.T) {
 	status, err := (&watcher{crawler: c, clock: now}).Status(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 0, 0, 1}, []int{status.Pages, status.Waiting, status.Barred, status.Gone})
+	stop()
+	<-ended
+}
+
+// A search finds a URL in whatever spelling, as the list may have it, and alone, whatever shard has it.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	now := clock.NewReal()
+	const shards = 8
+	c, err := crawler.New(crawler.Config{Shards: shards, Clock: now, PerSecond: 1, Groups: 1, Workers: 1, Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
+	require.NoError(t, err)
+	for i := range shards {
+		filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+		require.NoError(t, err)
+		c.Open(i, crawler.Part{State: shard.NewState(filter)}, 0)
+	}
+	var added []shard.Event
+	for i := range 10 {
+		added = append(added, shard.Event{Kind: shard.Add, URL: fmt.Sprintf("http://h%d.test/?of=http://xn--bcher-kva.test/", i), At: now.Now()})
+	}
+	added = append(added, shard.Event{Kind: shard.Add, URL: "http://xn--bcher-kva.test/", At: now.Now()}, shard.Event{Kind: shard.Add, URL: "http://a.test/~Me", At: now.Now()})
+	require.NoError(t, c.Learn(t.Context(), added))
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- c.Run(ctx) }()
+	w := &watcher{crawler: c, clock: now}
+	for text, want := range map[string]string{
+		"http://Bücher.test": "http://xn--bcher-kva.test/", "http://xn--bcher-kva.test/": "http://xn--bcher-kva.test/",
+		"http://me:pw@a.test:80/%7EMe#top": "http://a.test/~Me", "A.test/~me": "http://a.test/~Me",
+	} {
+		urls, err := w.Search(ctx, text, 20)
+		require.NoError(t, err)
+		require.Equal(t, []string{want}, urls, text)
+	}
+	urls, err := w.Search(ctx, "of=", 7)
+	require.NoError(t, err)
+	require.Len(t, urls, 7)
 	stop()
 	<-ended
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
 	"github.com/recrawl/recrawl/examples/crawl/internal/crawler"
+	"github.com/recrawl/recrawl/examples/crawl/internal/input"
 	"github.com/recrawl/recrawl/examples/crawl/internal/page"
 	"github.com/recrawl/recrawl/examples/crawl/internal/shard"
 	"github.com/recrawl/recrawl/examples/crawl/internal/sink"
@@ -187,19 +188,25 @@ func worst(hosts []page.Host, most int) []page.Host {
 	return hosts[:min(len(hosts), most)]
 }
 
-// Search implements [page.Crawl].
+// Search implements [page.Crawl]. A URL may be spelt in any way, and so may small and capital letters: a telephone
+// begins with a capital.
 func (w *watcher) Search(ctx context.Context, text string, most int) (urls []string, err error) {
 	text, urls = strings.TrimSpace(text), []string{}
+	page, err := input.Clean(text)
+	if err != nil { // it is part of one
+		page = text
+	}
+	text = strings.ToLower(text)
 	exact := false
 	err = w.crawler.Each(ctx, func(_ *shard.Loop, st *shard.State) {
-		if st.Page(text) != nil {
-			urls, exact = append(urls, text), true
+		if st.Page(page) != nil {
+			urls, exact = []string{page}, true
 		}
 		for p := range st.All() {
 			if len(urls) >= most || exact {
 				return
 			}
-			if strings.Contains(p.URL, text) {
+			if strings.Contains(strings.ToLower(p.URL), text) {
 				urls = append(urls, p.URL)
 			}
 		}
