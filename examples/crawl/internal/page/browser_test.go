@@ -155,6 +155,13 @@ func TestBrowserFailures(t *testing.T) {
 	require.Equal(t, "unknown host", state)
 	s.Close()
 	search("a.test", "The search failed: The crawler does not answer.")
+	require.NoError(t, chromedp.Run(ctx, chromedp.Click(`[data-host="b.test"]`)))
+	back, err := Listen(s.listener.Addr().String(), new(fake))
+	require.NoError(t, err)
+	t.Cleanup(back.Close)
+	var answers bool // at the next attempt of the browser, each three seconds
+	require.NoError(t, chromedp.Run(ctx,
+		chromedp.Poll(`document.getElementById("state").textContent.startsWith("Demonstration")`, &answers, chromedp.WithPollingTimeout(9*time.Second))))
 	require.Empty(t, exceptions)
 }
 

@@ -187,5 +187,6 @@ events.addEventListener("past", e => {
   Object.assign(curves, {polls: [], changes: [], budget: [], fresh: {}});
   JSON.parse(e.data).forEach(s => remember(hourly(s)));
 });
+events.onopen = () => { told = 0; };
 events.onmessage = e => show(JSON.parse(e.data));
 events.onerror = () => { $("state").textContent = "The crawler does not answer; trying again."; };
