@@ -113,6 +113,7 @@ func TestPollNow(t *testing.T) {
 	for _, url := range []string{"http://a.test/", "http://a.test/asked"} {
 		apply(t, s, []Event{{Kind: Add, URL: url, At: begin}, {Kind: Polled, URL: url, At: begin, Result: First}})
 	}
+	apply(t, s, []Event{{Kind: Add, URL: "http://a.test/gone", At: begin}, {Kind: Polled, URL: "http://a.test/gone", At: begin, Result: Gone}})
 	asked, err := s.Learner.Next(begin)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,6 +135,9 @@ func TestPollNow(t *testing.T) {
 		}, 10*time.Second, time.Millisecond, "it was answered")
 		<-jobs
 	}
+	require.ErrorIs(t, l.PollNow(ctx, "http://a.test/gone"), errGone) // and not unknown
+	require.ErrorIs(t, l.PollNow(ctx, "http://a.test/none"), knapsack.ErrUnknown)
+	require.Empty(t, jobs)
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
 }

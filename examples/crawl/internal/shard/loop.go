@@ -91,6 +91,9 @@ const (
 // ErrEnded reports that a loop does not run any more: its shard is another node's, or nobody's.
 var ErrEnded = errors.New("shard: its loop has ended")
 
+// errGone reports a page that is known, and of which its host said that it will never be there again.
+var errGone = errors.New("the page is gone for good (status 410): it is polled no more")
+
 // ErrUnlogged reports that a loop was to stop while its log could not be written. What was found is
 // found again.
 var ErrUnlogged = errors.New("shard: the latest polls could not be logged before the end; they are made again")
@@ -203,8 +206,12 @@ func (l *Loop) PollNow(ctx context.Context, url string) error {
 	var err error
 	if failed := l.Do(ctx, func(s *State) {
 		p := s.Page(url)
-		if p == nil || p.Stage == Ended {
+		switch {
+		case p == nil:
 			err = fmt.Errorf("%w: %s", knapsack.ErrUnknown, url)
+			return
+		case p.Stage == Ended:
+			err = errGone
 			return
 		}
 		for asked := range s.Learner.InFlight() {
