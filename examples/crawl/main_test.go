@@ -187,6 +187,8 @@ func TestStatusWithoutPages(t *testing.T) {
 	require.NotNil(t, urls)
 	require.EqualError(t, w.PollNow(t.Context(), "http://a.test/"), "a.test is crawled by another node")
 	require.ErrorIs(t, w.PollNow(t.Context(), "http://a.test/"), shard.ErrEnded)
+	_, err = w.Search(t.Context(), "http://a.test/", 1)
+	require.ErrorContains(t, err, "a.test is crawled by another node")
 }
 
 // A page that is gone for good is none of those that are crawled.

@@ -192,8 +192,8 @@ func worst(hosts []page.Host, most int) []page.Host {
 // begins with a capital.
 func (w *watcher) Search(ctx context.Context, text string, most int) (urls []string, err error) {
 	text, urls = strings.TrimSpace(text), []string{}
-	page, err := input.Clean(text)
-	if err != nil { // it is part of one
+	page, part := input.Clean(text)
+	if part != nil { // of a URL
 		page = text
 	}
 	text = strings.ToLower(text)
@@ -211,6 +211,9 @@ func (w *watcher) Search(ctx context.Context, text string, most int) (urls []str
 			}
 		}
 	})
+	if err == nil && len(urls) == 0 && part == nil {
+		_, err = w.crawler.Of(shard.HostOf(page)) // of a page of another node it is not known whether there is one
+	}
 	slices.Sort(urls)
 	return urls, err
 }
