@@ -129,6 +129,35 @@ func TestWARC(t *testing.T) {
 	require.Equal(t, []string{"warcinfo", "response", "warcinfo", "response"}, kinds)
 }
 
+// An answer by HTTP/2 has the status line of HTTP/1.1, as many readers of archives know no other, and says by what
+// it came beside it.
+func TestWARCOfHTTP2(t *testing.T) {
+	t.Parallel()
+	for proto, want := range map[string][2]string{
+		"HTTP/1.0": {"HTTP/1.0", ""}, "HTTP/1.1": {"HTTP/1.1", ""}, "HTTP/2.0": {"HTTP/1.1", "h2"}, "": {"HTTP/1.1", ""},
+	} {
+		name := filepath.Join(t.TempDir(), "a.warc.gz")
+		w, err := NewWARC(name, "my-bot/1")
+		require.NoError(t, err)
+		v := version("text")
+		v.Proto = proto
+		require.NoError(t, w.Keep(t.Context(), v))
+		require.NoError(t, w.Close())
+		f, err := os.Open(name)
+		require.NoError(t, err)
+		z, err := gzip.NewReader(f)
+		require.NoError(t, err)
+		text, err := io.ReadAll(z)
+		require.NoError(t, errors.Join(err, f.Close()))
+		_, record, _ := strings.Cut(string(text), "WARC-Type: response\r\n")
+		head, block, _ := strings.Cut(record, "\r\n\r\n")
+		require.True(t, strings.HasPrefix(block, want[0]+" 200 OK\r\n"), "%s: %.20s", proto, block)
+		_, protocol, _ := strings.Cut(head, "WARC-Protocol: ")
+		protocol, _, _ = strings.Cut(protocol, "\r\n")
+		require.Equal(t, want[1], protocol)
+	}
+}
+
 // A body that nobody decoded has its coding beside it, without which it cannot be read.
 func TestWARCOfACodedBody(t *testing.T) {
 	t.Parallel()

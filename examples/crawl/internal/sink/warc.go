@@ -133,7 +133,16 @@ func (w *WARC) Close() error { return errors.Join(w.file.Close(), w.lock.Close()
 // Keep is the sink.
 func (w *WARC) Keep(_ context.Context, v fetch.Version) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %d %s\r\n", v.Proto, v.Poll.Status, http.StatusText(v.Poll.Status))
+	proto, extra := v.Proto, ""
+	switch proto {
+	case "HTTP/1.0", "HTTP/1.1":
+	case "HTTP/2.0":
+		extra = "WARC-Protocol: h2\r\n"
+		fallthrough
+	default: // readers know no other line than that of HTTP/1, in whose form the headers are
+		proto = "HTTP/1.1"
+	}
+	fmt.Fprintf(&b, "%s %d %s\r\n", proto, v.Poll.Status, http.StatusText(v.Poll.Status))
 	header := v.Header.Clone()
 	// The length is that of the body, which may have been decoded; its chunks are gone. What decoded it took the
 	// Content-Encoding away: one that is there is of a body that is coded still, as by a server that was not asked.
@@ -143,7 +152,7 @@ func (w *WARC) Keep(_ context.Context, v fetch.Version) error {
 	b.WriteString("\r\n")
 	b.Write(v.Body)
 	sum := sha1.Sum(v.Body)
-	extra := "WARC-Payload-Digest: sha1:" + base32.StdEncoding.EncodeToString(sum[:]) + "\r\n"
+	extra += "WARC-Payload-Digest: sha1:" + base32.StdEncoding.EncodeToString(sum[:]) + "\r\n"
 	if v.Cut {
 		extra += "WARC-Truncated: length\r\n"
 	}
