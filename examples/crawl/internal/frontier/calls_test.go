@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -155,6 +156,25 @@ func TestPutDiscovered(t *testing.T) {
 		require.NoError(t, stream.CloseSend())
 		require.EqualValues(t, 5, p.stats(t, "", "").Size)
 	}
+}
+
+// A client may compress what it sends, as to the reference implementation, and a message has no more in it for that.
+// The package that can decompress is not imported here: it would serve the server, too.
+func TestCompressedMessages(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, nil)
+	put := func(url string) error {
+		stream, err := p.PutURLs(t.Context(), grpc.UseCompressor("gzip"))
+		require.NoError(t, err)
+		require.NoError(t, stream.Send(discovered(info("", "a", url))))
+		_, err = stream.Recv()
+		return err
+	}
+	require.NoError(t, put("http://a.test/"))
+	require.Equal(t, codes.ResourceExhausted, code(put(strings.Repeat("x", 2*frontier.LongestMessage))))
+	stats, err := p.GetStats(t.Context(), &pb.QueueWithinCrawlParams{}, grpc.UseCompressor("gzip"))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, stats.Size)
 }
 
 // A batch that would take a multiple of its size in memory is refused as a whole.

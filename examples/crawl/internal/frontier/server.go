@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	_ "google.golang.org/grpc/encoding/gzip" // clients may compress, which servers in Java and Python understand unasked
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
