@@ -143,4 +143,8 @@ func TestCommandLine(t *testing.T) {
 	s, err := parse([]string{"-n", "3"}, io.Discard, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, 3, s.workers, "by default there are not more workers than pages")
+	for workers, want := range map[int]string{1: "colly, 1 worker, uniform", 2: "colly, 2 workers, uniform"} {
+		s.workers = workers
+		require.Equal(t, want, s.rows("uniform", &account{}, serve.Totals{})[0].Item)
+	}
 }

@@ -52,7 +52,7 @@ func (n *session) forecast(ctx context.Context) error {
 	out := tabwriter.NewWriter(n.Stdout, 0, 0, 2, ' ', 0)
 	for i := range n.engine.Shards() {
 		s := n.open[i].state
-		fmt.Fprintf(out, "shard %d: %d pages; %d wait for a first copy, robots.txt forbids %d\n", i, s.Len(), s.Count(shard.Waiting), s.Count(shard.Barred))
+		fmt.Fprintf(out, "shard %d: pages %d, waiting for a first copy %d, forbidden by robots.txt %d\n", i, s.Len(), s.Count(shard.Waiting), s.Count(shard.Barred))
 		fmt.Fprintln(out, "in\tpage\twhy")
 		if err := n.walk(ctx, s, n.clock.Now(), float64(n.engine.Shards()), out); err != nil {
 			return err

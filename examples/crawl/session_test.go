@@ -122,7 +122,7 @@ func TestSessions(t *testing.T) {
 	archive := filepath.Join(dir, "a.warc.gz")
 	table, _ := run([]string{a, c}, "-dry-run", "-per-day", "100000", "-warc", archive)
 	require.NoFileExists(t, archive)
-	require.Contains(t, table, "1 wait for a first copy")
+	require.Contains(t, table, "waiting for a first copy 1, ")
 	require.Contains(t, table, a)
 	require.NotContains(t, table, b)
 	require.Contains(t, table, "changes every")
