@@ -197,6 +197,26 @@ func TestDryRunOfNewCrawl(t *testing.T) {
 	require.Len(t, left, 1, "the list")
 }
 
+// A dry run of a crawl whose state cannot be written ends with why, and does not wait until it can be.
+func TestDryRunOfUnwritableState(t *testing.T) {
+	t.Parallel()
+	state := filepath.Join(t.TempDir(), "state")
+	e, err := engine.Open(t.Context(), engine.Config{Dir: state, Kind: "crawl", Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	e.Close()
+	require.NoError(t, os.Mkdir(filepath.Join(state, "nats", "jetstream", "1.blk"), 0o700)) // the superuser may write to any file
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run([]string{"-urls", os.DevNull, "-state", state, "-user-agent", demoAgent, "-dry-run"}, io.Discard, io.Discard)
+	}()
+	select {
+	case err := <-ended:
+		require.ErrorIs(t, err, engine.ErrStorage)
+	case <-time.After(storagePause):
+		t.Fatal("it waits")
+	}
+}
+
 // onePage returns a state with a page to crawl, and when it was added.
 func onePage(t *testing.T, url string) (*shard.State, time.Time) {
 	t.Helper()
