@@ -36,7 +36,7 @@ type note struct {
 	URL    string    `json:"url"`
 	Time   time.Time `json:"time"`
 	First  bool      `json:"first,omitempty"` // the first copy
-	Minor  bool      `json:"minor,omitempty"` // menus, headers or footers changed
+	Minor  bool      `json:"minor,omitempty"` // menus, headers, footers or the title changed, too
 	Status int       `json:"status"`
 	Type   string    `json:"type,omitempty"`
 	Bytes  int       `json:"bytes"`
