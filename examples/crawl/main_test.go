@@ -253,6 +253,59 @@ func TestSearch(t *testing.T) {
 	<-ended
 }
 
+// A page of which no poll brought a copy is not shown as one that is crawled.
+func TestDetailWithoutACopy(t *testing.T) {
+	t.Parallel()
+	now := clock.NewReal()
+	c, err := crawler.New(crawler.Config{Shards: 1, Clock: now, PerSecond: 1, Groups: 1, Workers: 1, Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
+	require.NoError(t, err)
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	state := shard.NewState(filter)
+	failed, first := shard.Event{Result: shard.Failed}, shard.Event{Result: shard.First, Copy: []byte("copy")}
+	pages := map[string]struct {
+		polls []shard.Event
+		state string
+	}{
+		"http://a.test/new":    {nil, "waits for its first copy"},
+		"http://a.test/failed": {[]shard.Event{failed, failed}, "no poll has brought a copy of it yet"},
+		"http://a.test/late":   {[]shard.Event{failed, first}, "crawled"},
+		"http://a.test/fails":  {[]shard.Event{first, failed}, "crawled"},
+	}
+	at := now.Now().Add(-24 * time.Hour)
+	for url, p := range pages {
+		require.NoError(t, state.Apply(&shard.Event{Kind: shard.Add, URL: url, At: at}))
+		for _, e := range p.polls {
+			at = at.Add(time.Hour)
+			e.Kind, e.URL, e.At = shard.Polled, url, at
+			require.NoError(t, state.Apply(&e))
+		}
+	}
+	for range 20 { // until the learner has a scale of time, without which it says nothing of rates
+		at = at.Add(time.Minute)
+		url, err := state.Learner.Next(at)
+		require.NoError(t, err)
+		e := shard.Event{Kind: shard.Polled, URL: url, At: at, Result: shard.Changed}
+		if state.Page(url).Copy() == nil {
+			e.Result = shard.Failed
+		}
+		require.NoError(t, state.Apply(&e))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- c.Run(ctx) }()
+	c.Open(0, crawler.Part{State: state}, 0)
+	for url, p := range pages {
+		detail, known, err := (&watcher{crawler: c, clock: now}).Detail(ctx, url)
+		require.NoError(t, err)
+		require.True(t, known)
+		require.Equal(t, p.state, detail.State, url)
+		require.Equal(t, p.state == "crawled", detail.Rate != nil, url)
+	}
+	stop()
+	<-ended
+}
+
 // Whoever never reached a server has done nothing, which is no success.
 func TestNoServer(t *testing.T) {
 	t.Parallel()

@@ -231,6 +231,10 @@ func (w *watcher) Detail(ctx context.Context, url string) (d page.Detail, ok boo
 			return
 		}
 		d = page.Detail{URL: url, State: p.Stage.String(), Host: p.Host.Name}
+		tried := p.Stage == shard.Crawled && p.Copy() == nil
+		if tried {
+			d.State = "no poll has brought a copy of it yet"
+		}
 		for _, m := range slices.Backward(p.History()) {
 			d.History = append(d.History, page.Visit{Time: m.At, Result: m.Result.String()})
 		}
@@ -241,7 +245,7 @@ func (w *watcher) Detail(ctx context.Context, url string) (d page.Detail, ok boo
 				return nil // it is not with the learner
 			}
 			d.Worth, _ = f.Index(id, float64(now.UnixNano())/1e9)
-			if r, err := f.Rate(id); err == nil && r.Median > 0 {
+			if r, err := f.Rate(id); err == nil && r.Median > 0 && !tried { // or it would be that of any page
 				d.Rate = &page.Rate{Low: r.Low * day, Median: r.Median * day, High: r.High * day}
 			}
 			return nil
