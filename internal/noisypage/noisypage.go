@@ -17,7 +17,7 @@ type Noise struct {
 }
 
 // Noises are the kinds of noise, the first of them none. Of some, the page is edited in place: a
-// price changes, where otherwise paragraphs do.
+// price changes, where otherwise paragraphs do. Of others items are added.
 func Noises() []Noise {
 	token := func(p *Page) { p.token = true }
 	nonce := func(p *Page) { p.noise = fmt.Sprintf("<p>Request <code>%016x</code></p>", p.rng.Uint64()) }
@@ -43,6 +43,8 @@ func Noises() []Noise {
 		{"five of 40 links", func(p *Page) { p.link(5, 40) }},
 		{"one of 40 teasers in each of 4 places", func(p *Page) { p.tease(4, 40, 1) }},
 		{"one of 20 advertisements or none in each of 3 places", func(p *Page) { p.tease(3, 20, 0.75) }},
+		{"a counter at each of 15 items, new items", func(p *Page) { p.list(0.5, "<div>%d comments</div>") }},
+		{"the age of each of 15 items, new items", func(p *Page) { p.list(0.25, "<p><time>%d hours ago</time></p>") }},
 	}
 }
 
@@ -58,7 +60,14 @@ type Page struct {
 	token      bool
 	minutes    int
 	ads        []string
-	price      int // edits change it and nothing else, unless it is 0
+	price      int     // edits change it and nothing else, unless it is 0
+	items      []*item // edits add one at the top and remove the last, if there are any
+}
+
+// An item has a number that grows.
+type item struct {
+	title  string
+	number int
 }
 
 // New returns a page with the given noises.
@@ -130,6 +139,21 @@ func (p *Page) cache(polls int) {
 	}
 }
 
+// list writes items, of which each number grows with a probability.
+func (p *Page) list(grows float64, number string) {
+	for len(p.items) < 15 {
+		p.items = append(p.items, &item{p.sentence(), p.rng.IntN(9)})
+	}
+	var b strings.Builder
+	for _, at := range p.items {
+		if p.rng.Float64() < grows {
+			at.number++
+		}
+		fmt.Fprintf(&b, "<article><h3><a href=/>%s</a></h3>"+number+"</article>\n", at.title, at.number)
+	}
+	p.noise = b.String()
+}
+
 // shop puts a price on the page.
 func (p *Page) shop() {
 	if p.price == 0 {
@@ -137,8 +161,13 @@ func (p *Page) shop() {
 	}
 }
 
-// Edit makes a real change: a paragraph is rewritten, added or removed, or the price rises.
+// Edit makes a real change: a paragraph is rewritten, added or removed, the price rises, or there is a new
+// item.
 func (p *Page) Edit() {
+	if n := len(p.items); n > 0 {
+		p.items = slices.Insert(p.items[:n-1], 0, &item{title: p.sentence()})
+		return
+	}
 	if p.price > 0 {
 		p.price += 1 + p.rng.IntN(9)
 		return

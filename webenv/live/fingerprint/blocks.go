@@ -11,6 +11,7 @@ import (
 type block struct {
 	hash  uint32 // of its letters, digits and symbols in small letters; never 0
 	flags uint8  // inBody, hasNumber
+	kind  kind
 }
 
 // Flags of a block. An entry has these and others.
@@ -195,7 +196,8 @@ func (t *tokenizer) separate() {
 func (t *tokenizer) endBlock() {
 	t.separate()
 	if t.some {
-		b := block{hash: mix(t.hash)}
+		b := block{hash: mix(t.hash), kind: kindOf(t.before, t.number)}
+		t.before = 0
 		rest := &t.others
 		switch {
 		case t.head:
@@ -248,7 +250,7 @@ func (r *rest) add(b block) bool {
 
 // end returns the group as one block.
 func (r *rest) end() block {
-	b := block{mix(r.hash), r.flags}
+	b := block{hash: mix(r.hash), flags: r.flags}
 	*r = rest{ended: r.ended + 1}
 	return b
 }

@@ -245,7 +245,7 @@ func (t *tokenizer) endJSONValue() {
 	l := &r.open[r.depth-1]
 	flags, may := mayChange(s.text[:s.len], s.state != inBare)
 	if may && !s.long {
-		path, value := block{mix(l.path), inBody}, block{mix(step(l.name, s.hash)), flags}
+		path, value := block{hash: mix(l.path), flags: inBody}, block{hash: mix(step(l.name, s.hash)), flags: flags}
 		if len(t.blocks)+2 <= maxBlocks {
 			t.blocks = append(t.blocks, path, value)
 		} else {

@@ -21,6 +21,7 @@ func (p *Page) loud(flags uint8) bool { return p.Numbers && flags&hasNumber != 0
 
 // judge reports the changes.
 func (p *Page) judge(s *changes, f *Finding) {
+	p.findQuiet(s)
 	for at, group := range groups(s.fresh) {
 		place := group[0].place
 		quiet := p.noisy(place, len(group)+s.noise(place))
@@ -28,7 +29,7 @@ func (p *Page) judge(s *changes, f *Finding) {
 			e := &s.fresh[at+i]
 			switch {
 			case e.flags&returned != 0:
-			case quiet && !p.loud(e.flags):
+			case (quiet || s.quiet[e.kind]) && !p.loud(e.flags):
 				e.flags |= masked
 			default:
 				f.add(e.flags)
@@ -40,7 +41,8 @@ func (p *Page) judge(s *changes, f *Finding) {
 		quiet := p.noisy(place, len(group)+count(s.stayed, place))
 		for _, e := range group {
 			known := e.flags&(returned|masked) != 0
-			if e.run >= min(goneAfter, p.copies-1) && !known && (!quiet || p.loud(e.flags)) {
+			masks := quiet || s.quiet[e.kind] && p.passing(e)
+			if e.run >= min(goneAfter, p.copies-1) && !known && (!masks || p.loud(e.flags)) {
 				f.add(e.flags)
 			}
 		}
@@ -50,10 +52,10 @@ func (p *Page) judge(s *changes, f *Finding) {
 		switch {
 		case e.flags&here == 0:
 		case e.run == 0: // the block returns
-			if e.flags&(returned|masked) == 0 && !p.noisy(e.place, 1) || p.loud(e.flags) {
+			if e.flags&(returned|masked) == 0 && !p.noisy(e.place, 1) && !s.quiet[e.kind] || p.loud(e.flags) {
 				f.add(e.flags)
 			}
-		case e.late():
+		case s.late(e):
 			late.add(e.flags)
 		}
 	}
@@ -66,8 +68,14 @@ func (p *Page) judge(s *changes, f *Finding) {
 	}
 }
 
-// late reports whether a masked block has stayed for too long to be noise.
-func (e *entry) late() bool { return e.flags&(here|masked) == here|masked && e.run+1 >= lateAfter }
+// late reports whether a masked block has stayed for too long to be noise, in a place where most blocks of
+// its kind are not.
+func (s *changes) late(e entry) bool {
+	return e.flags&(here|masked) == here|masked && e.stays() && !s.noisy[e.kind]
+}
+
+// stays reports whether a block has stayed for long, counting this copy.
+func (e *entry) stays() bool { return e.run >= lateAfter-1 }
 
 // groups yields the runs of entries of the same place, with the index of the first entry of each.
 func groups(entries []entry) func(yield func(int, []entry) bool) {
@@ -118,7 +126,7 @@ func (p *Page) learn(s *changes, teach bool) {
 		}
 	}
 	for i := range p.entries {
-		if e := &p.entries[i]; e.late() && !teach { // a second copy reports nothing
+		if e := &p.entries[i]; s.late(*e) && !teach { // a second copy reports nothing
 			e.flags &^= masked
 			if k, ok := p.place(e.place); ok {
 				p.places[k].hits = 0

@@ -41,7 +41,7 @@ func TestNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	critical := []float64{0, 0, 0.009, 0.20, 0.10, 0.012, 0.005, 0.009, 0, 5. / 33, 0, 0, 0.009, 0.01, 0.01, 0.05}
+	critical := []float64{0, 0, 0.009, 0.20, 0.10, 0.012, 0.005, 0.009, 0, 5. / 33, 0, 0, 0.009, 0.01, 0.01, 0.05, 0.06, 0.2}
 	for i, n := range noisypage.Noises() {
 		alone := noisypage.Measure(1, 0, learnt(true, false), n)
 		taught := noisypage.Measure(1, 0, learnt(true, true), n)
@@ -50,7 +50,7 @@ func TestNoise(t *testing.T) {
 		require.LessOrEqual(t, later(alone), critical[i], n.Name)
 		require.LessOrEqual(t, later(taught), critical[i], n.Name)
 		if i >= 13 { // several places each, which a second copy does not show all
-			require.Less(t, perPage(taught.Early), 0.7*perPage(alone.Early), n.Name)
+			require.Less(t, perPage(taught.Early), 0.8*perPage(alone.Early), n.Name)
 			continue
 		}
 		require.LessOrEqual(t, perPage(alone.Early), 2.5, n.Name)

@@ -18,9 +18,9 @@ import (
 // A copy with the same bytes as the one before has not changed, but a change may be reported late
 // at it. An empty copy is a change, and so is the copy after it; what was learnt before is kept. So
 // it is with a single copy that is compared byte by byte, such as an error page in plain text. A
-// block that was never seen, in a place that is not noisy, is a change at once. A block that
-// replaces one that was in five copies or more does not make the place noisy. So on a page without
-// noise, every price that stays for five polls is reported.
+// block that was never seen is a change at once if neither its place nor its kind is noisy. A block
+// that replaces one that was in five copies or more does not make the place noisy. So on a page
+// without noise, every price that stays for five polls is reported.
 //
 // In JSON only values that look like times or identifiers are ever taken for noise ([Copy]). Every
 // change of another value is a change at once. One in a second copy is reported at the next copy.
@@ -36,6 +36,8 @@ import (
 //     twelve copies (the first return is a change);
 //   - text that changes in place at every poll, or twice within 16 polls after four polls or fewer
 //     each time. It looks like a clock. Set Numbers if it is what you are after;
+//   - text of a list that changes as most of its kind do by themselves, unless it was there for twelve
+//     copies: a new price, where half of the prices of the list are others at every poll;
 //   - changes behind the first 2,048 blocks of a copy, in a group of blocks with noise ([Copy]).
 //
 // What it reports although it is noise:
@@ -46,6 +48,8 @@ import (
 //   - Texts that rotate, while their places are being learnt. Afterwards, with one of 20 random
 //     teasers in each of 8 places, 3 % of the polls are false changes, with one of 60 .3 %. With one
 //     of 20 advertisements now in one of four places and now in another, 24 % are.
+//   - Counters of a list that seldom change. If each of 20 changes at four polls of five, 1 % of the
+//     polls are false changes, at one poll of five 20 %.
 //
 // # Cost
 //
@@ -80,8 +84,16 @@ import (
 // such a change is no clock but a page that was made anew. A second copy makes every place noisy in
 // which it has new blocks instead of others, however many.
 //
+// Kinds: the kind of a block is which tags are between the block before and itself, and whether it has
+// a number. So the titles of a list are of one kind, and their counters of another. A kind is noisy if
+// at least three of its blocks, in two places or more, and half of all are masked or known to come and
+// go. A new block of a noisy kind is masked in any place, if as many blocks of this kind as come to
+// places that are not noisy left others without one instead. Of these, only those count that were
+// masked, or were in fewer than twelve copies and came after the first, or have a text that others have,
+// too, so that nobody knows for how long they were there. JSON has no kinds.
+//
 // Late changes: a masked block that stays for twelve copies is reported late, unless its copy was
-// reported because of other blocks. Its place is then no longer noisy.
+// reported because of other blocks, or its kind is noisy. Its place is then no longer noisy.
 type Page struct {
 	// Numbers says that the numbers of the page are its content: prices, counters, scores. A block
 	// with a number is then never masked: digits alone or with letters on one side, as in 10kg. In
@@ -110,7 +122,11 @@ type entry struct {
 	run   uint8  // copies in a row that it has been in; 0 if it is gone
 	gone  uint8  // copies for which it has been gone
 	flags uint8
+	kind  kind
 }
+
+// returns reports whether the block comes back.
+func (e *entry) returns() bool { return e.flags&here != 0 && e.run == 0 }
 
 // Flags of an entry in addition to those of a block.
 const (
@@ -118,7 +134,8 @@ const (
 	masked                           // it came in a noisy place and was not reported
 	here                             // it is in the present copy; not saved
 	noise                            // it comes and goes where its place is noisy, although not masked
-	allFlags = inBody | hasNumber | returned | masked | noise
+	repeated                         // others with its text are before it
+	allFlags = inBody | hasNumber | returned | masked | noise | repeated
 )
 
 // A place is a place in which blocks were replaced lately.
@@ -277,6 +294,7 @@ type changes struct {
 	// and were elsewhere; of those that are known to come and go and were there in the copy before, too;
 	// and of those that came back once and are in neither copy, or were masked and come back.
 	back, stayed, rotating []uint32
+	kinds
 }
 
 // noise returns how many blocks of the copy that come and go have a place. If more than mostNoise come
@@ -365,6 +383,7 @@ func (p *Page) step(s *changes, teach bool, f *Finding) {
 		p.places[i].hits <<= 1
 	}
 	if !teach {
+		p.findKinds(s)
 		p.judge(s, f)
 	}
 	p.learn(s, teach)
@@ -426,7 +445,11 @@ func (p *Page) find(blocks []block, s *scratch) {
 		n := s.alike.count(b.hash)
 		var stable bool
 		if n < mostAlike {
-			stable = p.mark(entry{hash: nth(b.hash, n), place: before, flags: b.flags}, s)
+			e := entry{hash: nth(b.hash, n), place: before, flags: b.flags, kind: b.kind}
+			if n > 0 {
+				e.flags |= repeated
+			}
+			stable = p.mark(e, s)
 		} else {
 			stable = p.manyBefore(b.hash)
 			s.many = append(s.many, b)
@@ -500,7 +523,7 @@ func (p *Page) mark(b entry, s *scratch) (stable bool) {
 	e := &p.entries[i]
 	moved := e.place != b.place
 	if e.flags&here == 0 {
-		e.place = b.place
+		e.place, e.kind = b.place, b.kind
 		e.flags = e.flags&^(inBody|hasNumber) | b.flags | here
 	} else {
 		e.flags |= b.flags
@@ -532,8 +555,7 @@ func (p *Page) manyBefore(hash uint32) bool {
 
 // differs reports whether the copy has other blocks than the one before.
 func (p *Page) differs(s *changes) bool {
-	returns := func(e entry) bool { return e.flags&here != 0 && e.run == 0 }
-	return len(s.fresh) > 0 || len(s.gone) > 0 || slices.ContainsFunc(p.entries, returns)
+	return len(s.fresh) > 0 || len(s.gone) > 0 || slices.ContainsFunc(p.entries, func(e entry) bool { return e.returns() })
 }
 
 // place returns the index of a place.

@@ -1,11 +1,15 @@
 package fingerprint
 
-import "github.com/recrawl/recrawl/internal/codec"
+import (
+	"slices"
+
+	"github.com/recrawl/recrawl/internal/codec"
+)
 
 var pageFormat = codec.Format{Magic: "recrawl/webenv/live/fingerprint.Page", Version: 2}
 
-// MarshalBinary implements [encoding.BinaryMarshaler]. It saves the page: 11 bytes a block, 7 a
-// noisy place, and 86.
+// MarshalBinary implements [encoding.BinaryMarshaler]. It saves the page: 12 bytes a block, 11 in JSON, 7
+// a noisy place, and 86.
 func (p *Page) MarshalBinary() ([]byte, error) { return pageFormat.Save(p.encode) }
 
 // UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It replaces the page. An error wraps
@@ -14,26 +18,30 @@ func (p *Page) UnmarshalBinary(data []byte) error {
 	return codec.Load(p, pageFormat, data, (*Page).decode)
 }
 
-// The kinds of the latest copy, as they are saved.
+// What the latest copy was compared by, as it is saved.
 const (
-	ofBlocks = iota
-	ofBytes
-	ofJSON
+	byBlocksAlone = iota // that have no kinds, as in states of earlier versions
+	byBytes
+	byValues // of JSON, which have no kinds
+	byBlocks
 )
 
-func (p *Page) kind() byte {
+func (p *Page) compared() byte {
 	switch {
 	case p.plain:
-		return ofBytes
+		return byBytes
 	case p.json:
-		return ofJSON
+		return byValues
+	case slices.ContainsFunc(p.entries, func(v entry) bool { return v.kind != 0 }):
+		return byBlocks
 	}
-	return ofBlocks
+	return byBlocksAlone
 }
 
 func (p *Page) encode(e *codec.Encoder) {
+	compared := p.compared()
 	e.Bool(p.Numbers)
-	e.Byte(p.kind())
+	e.Byte(compared)
 	e.Bool(p.apart)
 	e.Byte(p.copies)
 	e.Byte(p.streak)
@@ -48,6 +56,9 @@ func (p *Page) encode(e *codec.Encoder) {
 		e.Byte(v.run)
 		e.Byte(v.gone)
 		e.Byte(v.flags)
+		if compared == byBlocks {
+			e.Byte(byte(v.kind))
+		}
 	}
 	e.Int(len(p.places))
 	for _, v := range p.places {
@@ -59,8 +70,8 @@ func (p *Page) encode(e *codec.Encoder) {
 
 func (p *Page) decode(d *codec.Decoder) {
 	p.Numbers = d.Bool()
-	kind := d.ByteIn(0, ofJSON)
-	p.plain, p.json = kind == ofBytes, kind == ofJSON
+	compared := d.ByteIn(0, byBlocks)
+	p.plain, p.json = compared == byBytes, compared == byValues
 	p.apart, p.copies = d.Bool(), d.Byte()
 	p.streak, p.patience = d.Byte(), d.ByteIn(0, mostPatience)
 	// For pages that are compared byte by byte, earlier versions counted the streak without end. It
@@ -70,7 +81,11 @@ func (p *Page) decode(d *codec.Decoder) {
 		p.sum[i] = d.Byte()
 	}
 	d.Require(p.copies > 0 || !p.apart && !p.json, "a copy of none")
-	n := d.Count(11)
+	size := 11
+	if compared == byBlocks {
+		size++
+	}
+	n := d.Count(size)
 	d.Require(n <= maxEntries, "%d blocks", n)
 	d.Require((n > 0) == (p.copies > 0 && !p.plain), "%d blocks of %d copies", n, p.copies)
 	if d.Err() != nil {
@@ -78,11 +93,15 @@ func (p *Page) decode(d *codec.Decoder) {
 	}
 	p.entries = make([]entry, n)
 	for i := range p.entries {
-		v := entry{d.Uint32(), d.Uint32(), d.Byte(), d.ByteIn(0, forgetAfter-1), d.Byte()}
+		v := entry{hash: d.Uint32(), place: d.Uint32(), run: d.Byte(), gone: d.ByteIn(0, forgetAfter-1), flags: d.Byte()}
+		if compared == byBlocks {
+			v.kind = kind(d.Byte())
+		}
 		d.Require(v.hash > 0 && (i == 0 || v.hash > p.entries[i-1].hash), "block %d out of order", i)
 		d.Require(v.flags&^allFlags == 0 && (v.run > 0) == (v.gone == 0), "block %d contradicts itself", i)
 		p.entries[i] = v
 	}
+	d.Require(p.compared() == compared, "no block has a kind")
 	n = d.Count(7)
 	d.Require(n <= maxPlaces, "%d places", n)
 	if d.Err() != nil || n == 0 {

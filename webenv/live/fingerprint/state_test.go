@@ -53,7 +53,7 @@ func TestBounded(t *testing.T) {
 		saved, err := p.MarshalBinary()
 		require.NoError(t, err)
 		require.NoError(t, new(Page).UnmarshalBinary(saved))
-		require.Less(t, len(saved), 54_000)
+		require.Less(t, len(saved), 57_000)
 	}
 }
 
@@ -116,6 +116,30 @@ func TestSaved(t *testing.T) {
 	plain.Observe(copyOf([]byte("text")))
 	codectest.Run(t, "plain", codectest.Of(plain, somePage, usePage))
 	codectest.Run(t, "empty", codectest.Of(new(Page), somePage, usePage))
+}
+
+// States without kinds, of earlier versions, can be loaded; the next copy gives the kinds.
+func TestStateWithoutKinds(t *testing.T) {
+	t.Parallel()
+	l, p := known(6, 6)
+	now, err := p.MarshalBinary()
+	require.NoError(t, err)
+	for i := range p.entries {
+		p.entries[i].kind = 0
+	}
+	old, err := p.MarshalBinary()
+	require.NoError(t, err)
+	require.Len(t, old, len(now)-len(p.entries))
+	loaded := new(Page)
+	require.NoError(t, loaded.UnmarshalBinary(old))
+	require.Equal(t, p, loaded)
+	for k := range 30 {
+		if k == 5 {
+			l.add("new")
+		}
+		require.Equal(t, k == 5, observe(loaded, l.page()).Changed(), "copy %d", k)
+		l.view(len(l.views))
+	}
 }
 
 // A page and its clone learn on their own.

@@ -71,6 +71,7 @@ type tokenizer struct {
 	nest nest
 	tags int
 
+	before    uint64 // hash of the tags since the block before
 	hash      uint64 // of the block so far
 	some      bool   // it has something that counts
 	sign      byte   // sign before the next word; 0 if there is none
@@ -622,6 +623,7 @@ func (t *tokenizer) tag() {
 	t.tags++
 	if t.language == asXML {
 		t.endBlock()
+		t.hashTag()
 		return
 	}
 	if t.text != 0 && !(t.closing && t.name == t.text) {
@@ -637,11 +639,13 @@ func (t *tokenizer) tag() {
 		t.skip(kind)
 		return
 	case kind == inline:
+		t.hashTag()
 		return
 	case t.name == mathName:
 		t.math = !t.closing && !t.slash
 	}
 	t.endBlock()
+	t.hashTag()
 	if t.head && (kind == breaks || kind >= mainTag) {
 		t.head = false // its end tag may be left out
 	}
@@ -668,6 +672,16 @@ func (t *tokenizer) tag() {
 	case kind == svgTag:
 		t.svgs = 1
 	}
+}
+
+// hashTag adds a tag to those before the next block.
+func (t *tokenizer) hashTag() {
+	name := t.name
+	if t.closing {
+		name = ^name
+	}
+	t.before = (t.before ^ name) * fnvPrime
+	t.before ^= t.before >> 32 // for the first letters of the next name
 }
 
 // skip does what a tag in an svg asks for. There /> ends an element even in HTML.
