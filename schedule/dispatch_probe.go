@@ -124,6 +124,9 @@ func (d *Dispatcher) exchange(client int) {
 			continue
 		}
 		z, end := queue[0], d.ends(j)
+		if !d.may(client, z) || !d.may(j, own) {
+			continue // one of the two was given back
+		}
 		before := max(d.now+d.expected(own, client), end+d.expected(z, j))
 		after := max(d.now+d.expected(z, client), end+d.expected(own, j))
 		if before-after > gain {

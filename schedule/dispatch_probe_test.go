@@ -61,6 +61,18 @@ func TestExchange(t *testing.T) {
 	}
 }
 
+// A site never comes into the batch of a client that gave it back.
+func TestExchangeOfSitesGivenBack(t *testing.T) {
+	t.Parallel()
+	for client, refused := range [][2]int32{{1, 0}, {0, 1}} { // the one that gave back the other's site, and that site
+		d := must(NewDispatcher(must(NewUniform([]int{100, 10}, []float64{2, 1})), Plan{0, 1}, DispatcherConfig{}))
+		d.now = 0
+		d.refused[refused] = struct{}{}
+		d.exchange(client)
+		require.Equal(t, [][]int32{{0}, {1}}, d.queue)
+	}
+}
+
 // A site leaves a share of the pace that was known before: exp(−1/8) if it is a typical one, the less the
 // longer it is, but half at least, whatever the unit of time.
 func TestPaceForgets(t *testing.T) {

@@ -184,6 +184,11 @@ func propDispatcher(t *rapid.T) {
 				waiting += len(*list)
 			}
 			require.Equal(t, waiting, d.waiting)
+			for j, queue := range d.queue {
+				for _, z := range queue {
+					require.True(t, d.may(j, z), "site %d waits for client %d", z, j)
+				}
+			}
 			require.True(t, slices.IsSortedFunc(d.back, d.longer))
 		},
 	})
