@@ -24,7 +24,7 @@ type DispatcherConfig struct {
 	// be the fastest for that site then do a few short sites first, as long as knowing their speeds
 	// is worth more than the delay, and the site goes to the client that is then expected to finish
 	// it first. Half of the spread is taken to be common to all sites of a client. 0 means no short
-	// sites first.
+	// sites first; if Static, Spread has no effect.
 	Spread float64
 	// Static keeps clients to their own batches.
 	Static bool
@@ -160,7 +160,7 @@ func NewDispatcher(p *Problem, plan Plan, cfg DispatcherConfig) (*Dispatcher, er
 	for j := range d.queue {
 		d.sort(j)
 	}
-	if cfg.Spread > 0 {
+	if cfg.Spread > 0 && !cfg.Static {
 		d.planProbes()
 	}
 	return d, nil

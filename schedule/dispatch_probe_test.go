@@ -73,6 +73,20 @@ func TestExchangeOfSitesGivenBack(t *testing.T) {
 	}
 }
 
+// Static clients do no sites of others, also if errors are expected to be large.
+func TestStaticClientsDoNoProbes(t *testing.T) {
+	t.Parallel()
+	sizes := append([]int{100}, slices.Repeat([]int{1}, 20)...)
+	p := must(NewIdentical(sizes, 3))
+	plan := LPT(p)
+	sim := must(Simulate(must(NewDispatcher(p, plan, DispatcherConfig{Static: true, Spread: .5})), World{}))
+	require.Len(t, sim.Spans, len(sizes))
+	for _, s := range sim.Spans {
+		require.Equal(t, plan[s.Site], s.Client)
+	}
+	require.Equal(t, 100., sim.Makespan)
+}
+
 // A site leaves a share of the pace that was known before: exp(−1/8) if it is a typical one, the less the
 // longer it is, but half at least, whatever the unit of time.
 func TestPaceForgets(t *testing.T) {
