@@ -34,7 +34,9 @@ type ClientCost struct {
 // q_j is the size of the list of the batch's domain names. Sizes are in KB, speeds in KB/s and
 // times in seconds. tos_j becomes the setup of client j, and everything else becomes the duration
 // of a pair. In the paper an empty batch takes tos_j; here a client without a site takes no time.
-// To measure what [ReducedModel] loses against it: go run ./examples/papers -only pechnikov-model.
+// A client cannot do a site whose duration there is infinite, for instance because a time of the
+// pair is +Inf. To measure what [ReducedModel] loses against it: go run ./examples/papers -only
+// pechnikov-model.
 //
 // Time and memory: O(n·m).
 func FullModel(sites []SiteCost, clients []ClientCost) (*Problem, error) {

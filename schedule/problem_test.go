@@ -153,6 +153,10 @@ func TestFullModelIsThePapersFormula(t *testing.T) {
 		_, err = FullModel(sites, []ClientCost{c})
 		require.ErrorIs(t, err, ErrDuration)
 	}
+	clients[0].WebResponse[1] = math.Inf(1)
+	p = must(FullModel(sites, clients))
+	require.ErrorIs(t, p.Check(Plan{0, 0}), ErrPlan, "client 0 cannot do site 1")
+	require.NoError(t, p.Check(Plan{0, 1}))
 	clients[0].Compute = 0
 	_, err = FullModel(sites, clients)
 	require.ErrorIs(t, err, ErrDuration)
