@@ -35,7 +35,8 @@ var bayesianFormat = codec.Format{Magic: "recrawl/automata.Bayesian", Version: 1
 // # Cost
 //
 // Time: O(r) for Select, O(1) for Learn; Probability and Converged evaluate an incomplete beta
-// function 256·r times, in O(√n) each for n answers. Memory: 24 bytes an action.
+// function 256·r times, in O(√n) each for n answers, and as often again for each action of many more
+// answers that the one asked about may still beat. Memory: 24 bytes an action.
 //
 // # Source
 //
@@ -80,15 +81,35 @@ func (a *bayesian) Learn(action int, reward float64, src rand.Source) error {
 //
 // by a quadrature.
 func (a *bayesian) Probability(action int) float64 {
-	// Simpson's rule on 256 intervals within 9 standard deviations of the mean, and up to 17 on the
-	// side of a longer tail. The mass outside is less than the error that TestBayesianProbability
-	// allows.
+	low, high := a.posterior(action).span()
+	narrow := (high - low) / narrowFrom
+	for j := range a.mean {
+		from, _ := a.posterior(j).span() // below, the integrand is next to nothing
+		low = max(low, from)
+	}
+	sum := 0.0
+	for low < high {
+		// Where a narrow distribution ends, so does a piece: its F_j hardly changes any more. So no
+		// piece is much longer than the spans of the distributions that change in it.
+		end := high
+		for j := range a.mean {
+			if from, to := a.posterior(j).span(); to > low && to < end && to-from < narrow {
+				end = to
+			}
+		}
+		sum += a.integral(action, low, end)
+		low = end
+	}
+	return min(1, sum)
+}
+
+// narrowFrom is how many times as narrow as that of the action another distribution must be for a
+// piece of its own. With less, the grid of the action's own distribution is fine enough.
+const narrowFrom = 3
+
+// integral returns the integral of Probability from low to high, by Simpson's rule.
+func (a *bayesian) integral(action int, low, high float64) float64 {
 	const intervals = 256
-	p := a.posterior(action)
-	// The longer tail of a skewed density may fall off no faster than an exponential.
-	skew := p.skewness()
-	low := max(0, p.mean()-float64((9+4*max(0, -skew))*p.sd()))
-	high := min(1, p.mean()+float64((9+4*max(0, skew))*p.sd()))
 	// The substitution x = low + (high − low)·t³(10 − 15t + 6t²) for t in [0, 1] smooths the ends,
 	// where the density may have an infinite slope.
 	at := func(k int) float64 {
@@ -97,6 +118,7 @@ func (a *bayesian) Probability(action int) float64 {
 		return min(max(x, 0x1p-1022), 1-0x1p-53) // the density is finite there
 	}
 	var v [intervals + 1]float64
+	p := a.posterior(action)
 	scale := p.logScale()
 	for k := range v {
 		t := float64(k) / intervals
@@ -116,7 +138,7 @@ func (a *bayesian) Probability(action int) float64 {
 	for k := 1; k < intervals; k++ {
 		sum += float64(2+2*(k%2)) * v[k]
 	}
-	return min(1, sum/(3*intervals))
+	return sum / (3 * intervals)
 }
 
 // Converged implements Distribution: see NewBayesian.

@@ -51,6 +51,16 @@ func (p posterior) skewness() float64 {
 	return 2 * (p.beta - p.alpha) / (n + 2) * math.Sqrt((n+1)/(p.alpha*p.beta))
 }
 
+// span returns an interval outside of which there is next to no mass: 9 standard deviations around
+// the mean, and up to 17 on the side of a longer tail, which may fall off no faster than an
+// exponential. The mass outside is less than the error that TestBayesianProbability allows.
+func (p posterior) span() (low, high float64) {
+	skew := p.skewness()
+	low = max(0, p.mean()-float64((9+4*max(0, -skew))*p.sd()))
+	high = min(1, p.mean()+float64((9+4*max(0, skew))*p.sd()))
+	return low, high
+}
+
 // logScale returns the logarithm of 1/B(α, β).
 func (p posterior) logScale() float64 {
 	a, _ := math.Lgamma(p.alpha)

@@ -163,3 +163,28 @@ func TestBayesianProbability(t *testing.T) {
 	require.True(t, ok)
 	require.Zero(t, best)
 }
+
+// One action is the best, however different the numbers of their answers are: what the wide
+// distribution of one meets is a step of another one's.
+func TestBayesianProbabilitiesSumToOne(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ answers, rewards []float64 }{
+		{[]float64{180_093, 116}, []float64{90_706, 57.8}},
+		{[]float64{1e7, 0}, []float64{7e5, 0}},
+		{[]float64{0, 1, 1e6}, []float64{0, 1, 3e5}},
+		{[]float64{3e7, 0, 500, 540, 2e7}, []float64{2.2e7, 0, 370, 402, 1.46e7}},
+		{[]float64{1, 1, 1e5, 1e5, 1e3}, []float64{0, 1, 0, 1e5, 900}},
+	} {
+		a := must(NewBayesian(len(c.answers))).(*bayesian)
+		a.pulls, a.sum = c.answers, c.rewards
+		sum := 0.0
+		for i := range c.answers {
+			sum += a.Probability(i)
+		}
+		require.InDelta(t, 1, sum, 2e-7, "%v", c)
+	}
+	// The mean of a uniform distribution above .3, of which the other one leaves no doubt: .7.
+	a := must(NewBayesian(2)).(*bayesian)
+	a.pulls, a.sum = []float64{0, 1e7}, []float64{0, 3e6}
+	require.InDelta(t, .7, a.Probability(0), 1e-7)
+}
