@@ -134,6 +134,17 @@ func TestSitesForClientsWithoutABatch(t *testing.T) {
 	}
 }
 
+// Of the sites of one client no more are moved than it would finish later: each that moves lets it end
+// earlier, and the other client later.
+func TestStealLeavesWhatEndsSooner(t *testing.T) {
+	t.Parallel()
+	p := must(NewUnrelated([][]float64{{10, 8}, {10, 8}, {10, 8}, {10, 8}}))
+	d := must(NewDispatcher(p, Plan{0, 0, 0, 0}, DispatcherConfig{}))
+	d.now = 0
+	newDivision(d, 1).steal(4)
+	require.Equal(t, [][]int32{{2, 3}, {0, 1}}, d.queue, "a third one would end at 24 there, and at 20 here")
+}
+
 // A client that comes and goes, and leaves what it was given, costs no more than its part.
 func TestClientThatComesAndGoes(t *testing.T) {
 	t.Parallel()
