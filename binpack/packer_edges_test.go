@@ -590,3 +590,33 @@ func TestRulesAreObeyedAgain(t *testing.T) {
 		nodes[0], nodes[1] = nodes[1], nodes[0]
 	}
 }
+
+// A new site goes to a node that is being closed, the first one too, before it takes a spare.
+func TestPackerKeepsANodeForANewSite(t *testing.T) {
+	t.Parallel()
+	for closing := range 2 {
+		p, nodes := newFleet(t, PackerConfig{Headroom: -1, Early: -1}, 3, 10)
+		s := add(t, p, 9, 9)
+		require.NoError(t, p.SetWeight(s[closing], 3))
+		p.closing = closing
+		p.touch(closing)
+		_, n, err := p.AddSite(4, SiteConfig{})
+		require.NoError(t, err)
+		require.Equal(t, nodes[closing], n)
+		require.Equal(t, -1, p.closing)
+	}
+}
+
+// A search that has found what it looks for goes no further.
+func TestTargetsEnd(t *testing.T) {
+	t.Parallel()
+	for resources := range 2 {
+		p, _ := newFleet(t, PackerConfig{Resources: resources}, 20, 10)
+		add(t, p, slices.Repeat([]float64{9}, 20)...)
+		for most := 1; most < trials; most++ {
+			tried := 0
+			p.targets(-1, everyNode, func(int) bool { tried++; return tried < most })
+			require.Equal(t, most, tried)
+		}
+	}
+}
