@@ -319,3 +319,33 @@ func TestAddToZero(t *testing.T) {
 	require.PanicsWithValue(t, assigner, func() { _, _ = new(Assigner).AddArm(1) })
 	require.PanicsWithValue(t, "partition: a TWOMA that is a zero value: make it with NewTWOMA", func() { new(TWOMA).Add() })
 }
+
+// Where noise is skewed, a long duration is as surprising as under a Gamma law: of exponential durations
+// one in 148 takes five means, which under a normal law has 2.47 standard deviations and not 4.
+func TestLongDurationsUnderSkewedNoise(t *testing.T) {
+	t.Parallel()
+	a := newAssigner(t, 2, 1, AssignerConfig{}, 1)
+	require.False(t, a.relative.skewed())
+	require.Equal(t, 4., a.standardised(4, 1, 1))
+	a.relative.squares = a.relative.means
+	require.True(t, a.relative.skewed())
+	for _, c := range []struct{ residual, sigma, want float64 }{
+		{4, 1, 2.471}, {2, 1, 1.647}, {1.53, .5, 2.346}, // exponential twice, a Gamma law of shape 4
+		{.1, 1, .1}, {-.5, 1, -.5}, {0, 0, 0},
+	} {
+		require.InDelta(t, c.want, a.standardised(10*c.residual, 10, 10*c.sigma), .02, "%+v", c)
+	}
+}
+
+// An arm that has become slower has room for less.
+func TestRoomOfASlowArm(t *testing.T) {
+	t.Parallel()
+	m := newArmState(10)
+	m.work = 3
+	require.True(t, m.hasRoom(7, 1))
+	require.False(t, m.hasRoom(7.1, 1))
+	require.False(t, m.hasRoom(7, .9))
+	m.measured, m.forecast = 2, 1
+	require.True(t, m.hasRoom(2, 1))
+	require.False(t, m.hasRoom(2.1, 1))
+}
