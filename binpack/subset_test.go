@@ -252,3 +252,19 @@ func TestSubsetOfFloats(t *testing.T) {
 		require.GreaterOrEqual(t, a.Sum, .99*most)
 	})
 }
+
+// A sum is the largest if the next multiple of all weights' common divisor does not fit: a subset that the
+// scheme for a given ε finds, too.
+func TestSubsetOfMultiples(t *testing.T) {
+	t.Parallel()
+	for capacity, want := range map[int]int{15: 12, 12: 12, 11: 8} {
+		s, err := ApproxSubset([]int{4, 4, 4, 8}, capacity, .5)
+		require.NoError(t, err)
+		require.Equal(t, want, s.Sum)
+		require.True(t, s.Proved)
+		require.Zero(t, s.Gap)
+	}
+	s, err := ApproxSubset([]int{4, 4, 4, 9}, 15, .5)
+	require.NoError(t, err)
+	require.False(t, s.Proved, "%v", s)
+}
