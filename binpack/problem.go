@@ -36,8 +36,9 @@ import (
 //   - Every weight and capacity is at most two units in the last place away from the float nearest
 //     to a decimal.
 //   - All these decimals have the same number of digits after the point, at most 22.
-//   - The largest capacity has at most 12 digits in all. For float32 the limit is 5 digits, or 6 if
-//     every number is the float32 nearest to its decimal.
+//   - The largest capacity has at most 12 digits in all: counted in units of the last digit, it is at
+//     most 2^40, and less with more than two million items. For float32 the limit is 5 digits, or 6
+//     if every number is the float32 nearest to its decimal.
 //
 // For other floats, the quantum is the largest power of two of which all weights and capacities are
 // multiples, if the sums have room for it: n times the largest capacity, both rounded up to powers

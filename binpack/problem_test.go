@@ -113,6 +113,18 @@ func TestMostDigits(t *testing.T) {
 	require.Equal(t, 22, digits)
 	_, ok = decimals([]float64{3e-23}, []float64{1e-21})
 	require.False(t, ok)
+
+	// A capacity of 2^40 units at most, of fewer with millions of items.
+	for _, c := range []struct {
+		capacity float64
+		items    int
+		want     bool
+	}{{.999, 2, true}, {1.099, 2, true}, {1.1, 2, false}, {1.099, 2_000_000, true}, {.6, 2_100_000, false}, {.5, 2_100_000, true}} {
+		w := slices.Repeat([]float64{.1}, c.items)
+		w[0] = .000000000007
+		_, ok := decimals(w, []float64{c.capacity})
+		require.Equal(t, c.want, ok, "%+v", c)
+	}
 }
 
 // Products of whole numbers and powers of ten stand for decimals, above the capacity as well.
