@@ -120,7 +120,8 @@ func (p *Page) findQuiet(s *changes) {
 // its text, such as "3 hours ago", nobody knows for how many copies it was there, nor if it was there from
 // the first copy on.
 func (p *Page) passing(e entry) bool {
-	if e.flags&(masked|noise|repeated) != 0 || e.run < min(lateAfter, p.copies-1) {
+	passed := e.flags&(masked|noise) != 0 || e.run < min(lateAfter, p.copies-1)
+	if e.flags&repeated != 0 || e.flags&lasted == 0 && passed {
 		return true
 	}
 	_, more := p.entry(nth(e.hash, 1))

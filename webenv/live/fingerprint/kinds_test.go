@@ -188,6 +188,42 @@ func TestQuietKind(t *testing.T) {
 	}
 }
 
+// What stayed for twelve copies is content, or for 36 if it was masked when it came, even if another page was
+// there in between.
+func TestLastedKind(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		masked bool // when it came
+		stays  int
+	}{{false, lateAfter}, {true, lastsAfter}} {
+		for _, errors := range []bool{false, true} {
+			for _, less := range []int{0, 1} {
+				l, p := known(6, 5)
+				next := func(some int) Finding {
+					l.view(some)
+					return observe(p, l.page())
+				}
+				l.views[0] = 20001
+				require.Equal(t, body, next(5), "it was there from the first copy on")
+				if test.masked {
+					l.views[0] = 20002
+					require.Equal(t, same, next(5))
+				}
+				for range test.stays - 1 - less {
+					require.Equal(t, same, next(5))
+				}
+				if errors {
+					require.True(t, observe(p, page("error 503")).Changed())
+					require.True(t, next(5).Changed(), "all come back at once")
+					require.Equal(t, same, next(5))
+				}
+				l.views[0] = 20003
+				require.Equal(t, less > 0, next(5) == same, "%+v, %v", test, errors)
+			}
+		}
+	}
+}
+
 // A masked block that stays is reported late only when the others of its kind stay, too.
 func TestLateKind(t *testing.T) {
 	t.Parallel()

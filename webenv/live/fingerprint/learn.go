@@ -165,12 +165,16 @@ func (p *Page) keep(s *changes, teach bool) {
 			}
 			e.run, e.gone = 1, 0
 		case now:
-			if e.run = min(e.run, 254) + 1; e.run >= lateAfter {
+			e.run = min(e.run, 254) + 1
+			if e.run >= lateAfter {
 				e.flags &^= returned | noise
+			}
+			if e.run >= lastsAfter || e.run >= lateAfter && e.flags&masked == 0 {
+				e.flags |= lasted
 			}
 		case !s.same:
 			if teach && e.run > 0 {
-				e.flags |= returned | noise
+				e.flags = e.flags&^lasted | returned | noise
 			}
 			e.run = 0
 			e.gone++
