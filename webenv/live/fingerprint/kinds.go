@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// A kind is what the blocks of one template have in common: the tags before them, and whether they have a
+// A kind is what the blocks of one template have in common: the tags before and in them, and whether they have a
 // number. A list has one kind of block for the counters of all items, and another for the titles. One of
 // 127 pairs of different tags has the same kind by chance. 0 is no kind.
 type kind uint8
 
 const numberOfKinds = 1 << 8
 
-// kindOf returns the kind of a block behind tags with a hash.
+// kindOf returns the kind of a block with a hash of the tags before and in it.
 func kindOf(tags uint64, number bool) kind {
 	k := kind(mix(tags)%(numberOfKinds/2-1)+1) << 1
 	if number {

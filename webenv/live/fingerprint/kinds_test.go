@@ -21,7 +21,7 @@ func kindsOf(mediaType, body string) (kinds []kind) {
 	return kinds
 }
 
-// The tags before a block make its kind, and whether it has a number; attributes and text do not.
+// The tags before and in a block make its kind, and whether it has a number; attributes and text do not.
 func TestKindOf(t *testing.T) {
 	t.Parallel()
 	k := kindsOf("text/html", `<ul><li><a href=1>one</a><p>3 replies<li><a href=2 class=x><!-- c -->two</a><p id=2>40 views<li><b>three</b><p>many</ul>`)
@@ -31,6 +31,7 @@ func TestKindOf(t *testing.T) {
 	require.NotEqual(t, k[2], k[4], "a link and bold text")
 	require.NotEqual(t, k[1], k[5], "without a number")
 	require.NotEqual(t, kindsOf("text/html", "<p>x<br>y")[1], kindsOf("text/html", "<p>x</br>y")[1], "an end tag")
+	require.NotEqual(t, kindsOf("text/html", "<p>x y")[0], kindsOf("text/html", "<p>x <b>y</b>")[0], "bold text in it")
 	k = kindsOf("text/xml", `<rss><i><t>one</t><c>3</c></i><i n="4"><t>two</t><c>5</c></i></rss>`)
 	require.Len(t, k, 5)
 	require.Equal(t, k[1], k[4])

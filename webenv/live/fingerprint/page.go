@@ -85,7 +85,7 @@ import (
 // such a change is no clock but a page that was made anew. A second copy makes every place noisy in
 // which it has new blocks instead of others, however many.
 //
-// Kinds: the kind of a block is which tags are between the block before and itself, and whether it has
+// Kinds: the kind of a block is which tags are between the block before and its end, and whether it has
 // a number. So the titles of a list are of one kind, and their counters of another. A kind is noisy if
 // at least three of its blocks, in two places or more, and half of all are masked or known to come and
 // go. A new block of a noisy kind is masked in any place, if as many blocks of this kind as come to

@@ -71,7 +71,7 @@ type tokenizer struct {
 	nest nest
 	tags int
 
-	before    uint64 // hash of the tags since the block before
+	before    uint64 // hash of the tags since the block before, with those in the block
 	hash      uint64 // of the block so far
 	some      bool   // it has something that counts
 	sign      byte   // sign before the next word; 0 if there is none
@@ -674,7 +674,7 @@ func (t *tokenizer) tag() {
 	}
 }
 
-// hashTag adds a tag to those before the next block.
+// hashTag adds a tag to those before and in the next block.
 func (t *tokenizer) hashTag() {
 	name := t.name
 	if t.closing {
