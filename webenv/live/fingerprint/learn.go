@@ -180,6 +180,9 @@ func (p *Page) keep(s *changes, teach bool) {
 			e.gone++
 		}
 		e.flags &^= here
+		if p.json {
+			e.kind = 0 // of a block of HTML; a page that is saved as JSON has none
+		}
 	}
 	p.entries = slices.DeleteFunc(p.entries, func(e entry) bool { return e.gone >= forgetAfter })
 	for _, e := range s.fresh {

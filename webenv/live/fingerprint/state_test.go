@@ -142,6 +142,28 @@ func TestStateWithoutKinds(t *testing.T) {
 	}
 }
 
+// A page that is now in HTML and now in JSON continues as one that was saved and loaded at each copy.
+func TestSavedBetweenLanguages(t *testing.T) {
+	t.Parallel()
+	l, p := known(6, 6)
+	q := p.Clone()
+	for k := range 20 {
+		body := l.page()
+		if k%4 == 2 {
+			body = []byte(fmt.Sprintf(`{"at":%d}`, 1764482400+k))
+		}
+		l.view(5)
+		require.Equal(t, observe(p, body), observe(q, body))
+		saved, err := p.MarshalBinary()
+		require.NoError(t, err)
+		again, err := q.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, saved, again, "copy %d", k)
+		q = new(Page)
+		require.NoError(t, q.UnmarshalBinary(saved))
+	}
+}
+
 // A page and its clone learn on their own.
 func TestClone(t *testing.T) {
 	t.Parallel()
