@@ -49,8 +49,9 @@ import (
 //   - Texts that rotate, while their places are being learnt. Afterwards, with one of 20 random
 //     teasers in each of 8 places, 3 % of the polls are false changes, with one of 60 .3 %. With one
 //     of 20 advertisements now in one of four places and now in another, 24 % are.
-//   - Counters of a list that seldom change. If each of 20 changes at four polls of five, 1 % of the
-//     polls are false changes, at one poll of five 20 %.
+//   - Counters of lists that seldom change, and ages. With a counter at each of 15 items, which changes
+//     at half of the polls, 5 % of the polls are false changes after the first six. With the age of each,
+//     which changes at a quarter of them, 19 % are.
 //
 // # Cost
 //
