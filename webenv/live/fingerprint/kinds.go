@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A kind is what the blocks of one template have in common: the tags before and in them, and whether they have a
-// number. A list has one kind of block for the counters of all items, and another for the titles. One of
-// 127 pairs of different tags has the same kind by chance. 0 is no kind.
+// A kind is what the blocks of one template have in common: the tags before and in them, the column in a table,
+// and whether they have a number. A list has one kind of block for the counters of all items, and another for
+// the titles. One of 127 pairs of different tags has the same kind by chance. 0 is no kind.
 type kind uint8
 
 const numberOfKinds = 1 << 8

@@ -32,6 +32,11 @@ func TestKindOf(t *testing.T) {
 	require.NotEqual(t, k[1], k[5], "without a number")
 	require.NotEqual(t, kindsOf("text/html", "<p>x<br>y")[1], kindsOf("text/html", "<p>x</br>y")[1], "an end tag")
 	require.NotEqual(t, kindsOf("text/html", "<p>x y")[0], kindsOf("text/html", "<p>x <b>y</b>")[0], "bold text in it")
+	k = kindsOf("text/html", "<table><tr><td>row 1<td>10<td>20<td></tr>\n<tr><td>row 2<td>30<td>40</table>")
+	require.Len(t, k, 6)
+	require.Equal(t, k[1], k[4])
+	require.Equal(t, k[2], k[5])
+	require.NotEqual(t, k[1], k[2], "another column")
 	k = kindsOf("text/xml", `<rss><i><t>one</t><c>3</c></i><i n="4"><t>two</t><c>5</c></i></rss>`)
 	require.Len(t, k, 5)
 	require.Equal(t, k[1], k[4])
@@ -107,6 +112,33 @@ func TestNewItem(t *testing.T) {
 			require.Equal(t, body, observe(p.Clone(), l.page()), "copy %d", k)
 			l.titles[0] = l.titles[0][:len(l.titles[0])-1]
 		}
+	}
+}
+
+// Columns of a table are of different kinds, so that noise in one hides nothing in the others.
+func TestColumns(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	price, rows := 55555, 6
+	table := func(k int) []byte {
+		s := "<table>"
+		for i := range rows {
+			s += fmt.Sprintf("<tr><td>item %dx<td>%d<td>%d<td>%d", rows-i, (i+1)/rows*price+rows-i, 1000*k+i, 7003*k+100+i)
+		}
+		return []byte(s)
+	}
+	for k := range 10 {
+		observe(p, table(k))
+	}
+	for k := 10; k < 14; k++ {
+		require.Equal(t, same, observe(p, table(k)))
+		price++
+		require.Equal(t, body, observe(p, table(-k)))
+	}
+	rows++
+	require.Equal(t, body, observe(p, table(14)))
+	for k := 15; k < 30; k++ {
+		require.Equal(t, same, observe(p, table(k)), "copy %d", k)
 	}
 }
 

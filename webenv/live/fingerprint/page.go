@@ -86,10 +86,10 @@ import (
 // such a change is no clock but a page that was made anew. A second copy makes every place noisy in
 // which it has new blocks instead of others, however many.
 //
-// Kinds: the kind of a block is which tags are between the block before and its end, and whether it has
-// a number. So the titles of a list are of one kind, and their counters of another. A kind is noisy if
-// at least three of its blocks, in two places or more, and half of all are masked or known to come and
-// go. A new block of a noisy kind is masked in any place, if as many blocks of this kind as come to
+// Kinds: the kind of a block is which tags are between the block before and its end, its column in a
+// table, and whether it has a number. So the titles of a list are of one kind, and their counters of
+// another. A kind is noisy if at least three of its blocks, in two places or more, and half of all are
+// masked or known to come and go. A new block of a noisy kind is masked in any place, if as many blocks of this kind as come to
 // places that are not noisy left others without one instead. Of these, only those count that came
 // after the first copy and never stayed for twelve copies, or for 36 if they were masked, or have a text that
 // others have, too, so that nobody knows for how long they were there. JSON has no kinds.

@@ -32,6 +32,8 @@ func packed(name string) (n uint64) {
 var (
 	htmlName = packed("html")
 	mathName = packed("math")
+	rowName  = packed("tr")
+	cellName = packed("td")
 )
 
 // leaves are the tags at which browsers leave an svg or math that somebody forgot to close. They

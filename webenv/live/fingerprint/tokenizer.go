@@ -72,6 +72,7 @@ type tokenizer struct {
 	tags int
 
 	before    uint64 // hash of the tags since the block before, with those in the block
+	column    uint64 // cells of the table's row so far
 	hash      uint64 // of the block so far
 	some      bool   // it has something that counts
 	sign      byte   // sign before the next word; 0 if there is none
@@ -674,11 +675,17 @@ func (t *tokenizer) tag() {
 	}
 }
 
-// hashTag adds a tag to those before and in the next block.
+// hashTag adds a tag to those before and in the next block; a cell of a table with its column.
 func (t *tokenizer) hashTag() {
 	name := t.name
-	if t.closing {
+	switch {
+	case t.closing:
 		name = ^name
+	case name == rowName:
+		t.column = 0
+	case name == cellName:
+		t.column++
+		name += t.column << 32
 	}
 	t.before = (t.before ^ name) * fnvPrime
 	t.before ^= t.before >> 32 // for the first letters of the next name
