@@ -194,13 +194,9 @@ func (c *clock) skip(to time.Time) {
 
 // rows sets what the crawler found beside what the server knows.
 func (s *settings) rows(name string, found *account, truth serve.Totals) []report.Row {
-	workers := "1 worker"
-	if s.workers > 1 {
-		workers = fmt.Sprint(s.workers, " workers")
-	}
 	row := func(quantity, unit string, v float64) report.Row {
 		return report.Row{
-			Source: "recrawl", Item: fmt.Sprintf("colly, %s, %s", workers, name),
+			Source: "recrawl", Item: fmt.Sprintf("colly, %s, %s", report.Count(s.workers, "worker"), name),
 			Quantity: quantity, Unit: unit, Measured: v, Runs: 1,
 		}
 	}

@@ -205,9 +205,7 @@ func TestRemovalsAtAStart(t *testing.T) {
 		require.NoError(t, err)
 		defer e.Close()
 		now := clock.NewReal()
-		c, err := crawler.New(crawler.Config{Clock: now, PerSecond: 1, Groups: 1, Workers: 1,
-			Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
-		require.NoError(t, err)
+		c := idleCrawler(t, now, 0)
 		c.Open(0, crawler.Part{State: state}, 1)
 		in := newInputs(&session{settings: s, engine: e, clock: now, crawler: c, open: map[int]opened{0: {state: state}}})
 		require.NoError(t, in.begin(t.Context(), false))

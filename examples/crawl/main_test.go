@@ -139,8 +139,7 @@ func TestPortInUse(t *testing.T) {
 	s, err := parse(nil, io.Discard, &said)
 	require.NoError(t, err)
 	now := clock.NewReal()
-	c, err := crawler.New(crawler.Config{Clock: now, PerSecond: 1, Groups: 1, Workers: 1, Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
-	require.NoError(t, err)
+	c := idleCrawler(t, now, 0)
 	stop, err := s.show(&watcher{crawler: c, clock: now})
 	require.NoError(t, err)
 	stop()
@@ -170,13 +169,22 @@ func TestRatesOfShardsThatMove(t *testing.T) {
 	}
 }
 
+// idleCrawler returns a crawler of some shards that has no way to any host.
+func idleCrawler(t *testing.T, now clock.Clock, shards int) *crawler.Crawler {
+	c, err := crawler.New(crawler.Config{
+		Shards: shards, Clock: now, PerSecond: 1, Groups: 1, Workers: 1,
+		Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}},
+	})
+	require.NoError(t, err)
+	return c
+}
+
 // Before the first page is known, and on a node without a shard, lists are empty, which the live page can show, and
 // not null.
 func TestStatusWithoutPages(t *testing.T) {
 	t.Parallel()
 	now := clock.NewReal()
-	c, err := crawler.New(crawler.Config{Clock: now, PerSecond: 1, Groups: 1, Workers: 1, Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
-	require.NoError(t, err)
+	c := idleCrawler(t, now, 0)
 	w := &watcher{crawler: c, clock: now}
 	status, err := w.Status(t.Context())
 	require.NoError(t, err)
@@ -195,8 +203,7 @@ func TestStatusWithoutPages(t *testing.T) {
 func TestStatusOfPagesThatAreGone(t *testing.T) {
 	t.Parallel()
 	now := clock.NewReal()
-	c, err := crawler.New(crawler.Config{Shards: 1, Clock: now, PerSecond: 1, Groups: 1, Workers: 1, Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
-	require.NoError(t, err)
+	c := idleCrawler(t, now, 1)
 	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
 	require.NoError(t, err)
 	state := shard.NewState(filter)
@@ -221,8 +228,7 @@ func TestSearch(t *testing.T) {
 	t.Parallel()
 	now := clock.NewReal()
 	const shards = 8
-	c, err := crawler.New(crawler.Config{Shards: shards, Clock: now, PerSecond: 1, Groups: 1, Workers: 1, Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
-	require.NoError(t, err)
+	c := idleCrawler(t, now, shards)
 	for i := range shards {
 		filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
 		require.NoError(t, err)
@@ -257,8 +263,7 @@ func TestSearch(t *testing.T) {
 func TestDetailWithoutACopy(t *testing.T) {
 	t.Parallel()
 	now := clock.NewReal()
-	c, err := crawler.New(crawler.Config{Shards: 1, Clock: now, PerSecond: 1, Groups: 1, Workers: 1, Fetch: fetch.Config{UserAgent: demoAgent, Points: []fetch.Point{{Name: "none"}}}})
-	require.NoError(t, err)
+	c := idleCrawler(t, now, 1)
 	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
 	require.NoError(t, err)
 	state := shard.NewState(filter)

@@ -308,15 +308,7 @@ func crawlText(w *world, own *outcome) string {
 		rate = "once"
 	}
 	return fmt.Sprintf("Your crawler polled %s %s after the first poll of each, in %s, %s an hour, and %d of these polls found a change (%.1f %%).",
-		plural(w.pages, "page"), plural(w.polls, "time"), spanText(w.duration), rate, found, 100*float64(found)/float64(w.polls))
-}
-
-// plural says a number of things.
-func plural(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
+		report.Count(w.pages, "page"), report.Count(w.polls, "time"), spanText(w.duration), rate, found, 100*float64(found)/float64(w.polls))
 }
 
 // A verdict says which policy to take, and whether it is better than the crawler, by the reading

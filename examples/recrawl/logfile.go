@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/recrawl/recrawl/examples/internal/report"
 )
 
 // logFormat is the help on the file of -log.
@@ -376,16 +378,16 @@ func (b *logBuilder) log() (*crawlLog, error) {
 		return nil, errors.New("no polls below the header")
 	}
 	if len(l.polls) == 0 {
-		return nil, fmt.Errorf("no page was polled at two times: %s from %v to %v", plural(len(b.polls), "page"), b.first, b.last)
+		return nil, fmt.Errorf("no page was polled at two times: %s from %v to %v", report.Count(len(b.polls), "page"), b.first, b.last)
 	}
 	if once > 0 {
-		l.notes = append(l.notes, "left out: "+plural(once, "page")+" polled only once, of whose changes nothing is known")
+		l.notes = append(l.notes, "left out: "+report.Count(once, "page")+" polled only once, of whose changes nothing is known")
 	}
 	if same > 0 {
-		l.notes = append(l.notes, "left out: "+plural(same, "poll")+" of the same page at the same time as another, with which they count as one")
+		l.notes = append(l.notes, "left out: "+report.Count(same, "poll")+" of the same page at the same time as another, with which they count as one")
 	}
 	if disagree > 0 {
-		l.notes = append(l.notes, plural(disagree, "poll")+" said 0 where another of the same page at the same time said 1, or the reverse: the page counts as changed")
+		l.notes = append(l.notes, report.Count(disagree, "poll")+" said 0 where another of the same page at the same time said 1, or the reverse: the page counts as changed")
 	}
 	l.checkSpan(b.first, b.last)
 	l.checkBunches()

@@ -17,11 +17,11 @@ func title(w *world, o *outcome) string {
 	if w.budget() == 1 {
 		unit = strings.Replace(unit, "polls", "poll", 1)
 	}
-	web := fmt.Sprintf("%s: %s", w.name, plural(w.pages, "page"))
+	web := fmt.Sprintf("%s: %s", w.name, report.Count(w.pages, "page"))
 	if w.history != nil {
-		web += fmt.Sprintf(", %s in %s", plural(w.changes(), "change"), plural(int(math.Round(w.duration/day)), "day"))
+		web += fmt.Sprintf(", %s in %s", report.Count(w.changes(), "change"), report.Count(int(math.Round(w.duration/day)), "day"))
 	}
-	return fmt.Sprintf("%s; budget %s %s, %s by each policy", web, report.Format(w.budget()), unit, plural(o.polls, "poll"))
+	return fmt.Sprintf("%s; budget %s %s, %s by each policy", web, report.Format(w.budget()), unit, report.Count(o.polls, "poll"))
 }
 
 // changes counts the changes on record up to the end of the run.

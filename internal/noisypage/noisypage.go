@@ -145,11 +145,11 @@ func (p *Page) list(grows float64, number string) {
 		p.items = append(p.items, &item{p.sentence(), p.rng.IntN(9)})
 	}
 	var b strings.Builder
-	for _, at := range p.items {
+	for _, it := range p.items {
 		if p.rng.Float64() < grows {
-			at.number++
+			it.number++
 		}
-		fmt.Fprintf(&b, "<article><h3><a href=/>%s</a></h3>"+number+"</article>\n", at.title, at.number)
+		fmt.Fprintf(&b, "<article><h3><a href=/>%s</a></h3>"+number+"</article>\n", it.title, it.number)
 	}
 	p.noise = b.String()
 }

@@ -136,6 +136,14 @@ func Format(v any) string {
 	}
 }
 
+// Count says a number of things, whose plural ends in s.
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
 // WriteTable writes aligned columns: those whose cells are all numbers to the
 // right, others to the left.
 func WriteTable(w io.Writer, header []string, rows [][]string) error {

@@ -21,8 +21,8 @@ func kindOf(tags uint64, number bool) kind {
 	return k
 }
 
-// fewNoisy is the fewest blocks that come and go, in two places or more, with which a kind is noisy. With 2
-// instead of 3, 7 % instead of 4 % of the edits of a page with three clocks and error pages are missed.
+// fewNoisy is the fewest blocks that come and go, in two places or more, with which a kind is noisy. Two may
+// be clocks that have nothing to do with each other.
 const fewNoisy = 3
 
 // kinds are the kinds of which most blocks come and go.

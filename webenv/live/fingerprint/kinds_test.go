@@ -257,6 +257,36 @@ func TestLastedKind(t *testing.T) {
 	}
 }
 
+// TestSlowCounters has 20 counters, each of which changes at one poll of five and stays for 36 copies once in
+// 3,000 times. With 12 in place of 36, a third of the polls would be false changes.
+func TestSlowCounters(t *testing.T) {
+	t.Parallel()
+	reported, polls := 0, 0
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		l, p := new(threads), new(Page)
+		for i := range 20 {
+			l.add(fmt.Sprint("thread ", i, "x"))
+			l.views[0] = 1e6 * i
+		}
+		for k := range 300 {
+			for i := range l.views {
+				if rng.IntN(5) == 0 {
+					l.views[i]++
+				}
+			}
+			if f := observe(p, l.page()); k >= 50 {
+				polls++
+				if f.Changed() {
+					reported++
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d", reported, polls)
+	require.Less(t, reported, polls/20)
+}
+
 // A masked block that stays is reported late only when the others of its kind stay, too.
 func TestLateKind(t *testing.T) {
 	t.Parallel()

@@ -34,8 +34,9 @@ func learnt(all, second bool) func(*noisypage.Page) noisypage.Detector {
 // that knows noise after two hits reports two changes for each page that changes at every poll, and
 // none with a second copy at the start, unless that shows the same clock. Afterwards the critical
 // values are the shares that the algorithm had when its parameters were chosen, and for a clock that
-// stands still for 8 polls each time that it moves. For the last three they are a twentieth to a third of what they
-// were before blocks that come and go no longer made a place, and a text that left one gave it a hit.
+// stands still for 8 polls each time that it moves. For links, teasers and advertisements they are a twentieth to
+// a third of what they were before blocks that come and go no longer made a place, and a text that left one gave
+// it a hit; for items, a tenth and a quarter of what they were before blocks had kinds.
 func TestNoise(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

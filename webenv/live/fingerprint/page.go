@@ -36,9 +36,9 @@ import (
 //     twelve copies (the first return is a change);
 //   - text that changes in place at every poll, or twice within 16 polls after four polls or fewer
 //     each time. It looks like a clock. Set Numbers if it is what you are after;
-//   - text of a list that changes as most of its kind do by themselves, unless it was there for twelve
-//     copies, or for 36 if its coming was masked, too: a new price, where half of the prices of the list
-//     are others at every poll;
+//   - text of a list where half of the blocks of its kind (below) change by themselves, unless it was
+//     there for twelve copies, or for 36 if it was masked when it came: a new price, where half of the
+//     prices of the list are others at every poll;
 //   - changes behind the first 2,048 blocks of a copy, in a group of blocks with noise ([Copy]).
 //
 // What it reports although it is noise:
@@ -89,10 +89,11 @@ import (
 // Kinds: the kind of a block is which tags are between the block before and its end, its column in a
 // table, and whether it has a number. So the titles of a list are of one kind, and their counters of
 // another. A kind is noisy if at least three of its blocks, in two places or more, and half of all are
-// masked or known to come and go. A new block of a noisy kind is masked in any place, if as many blocks of this kind as come to
-// places that are not noisy left others without one instead. Of these, only those count that came
-// after the first copy and never stayed for twelve copies, or for 36 if they were masked, or have a text that
-// others have, too, so that nobody knows for how long they were there. JSON has no kinds.
+// masked or known to come and go. A new block of a noisy kind is masked in any place, if no more
+// blocks of this kind come to places that are not noisy than left places without another instead. Of
+// those that left, only those count that came after the first copy and never stayed for twelve copies,
+// or for 36 if they were masked. If others have their text, too, they count in any case, because nobody
+// knows for how long they were there. JSON has no kinds.
 //
 // Late changes: a masked block that stays for twelve copies is reported late, unless its copy was
 // reported because of other blocks, or its kind is noisy. Its place is then no longer noisy.
@@ -166,9 +167,8 @@ const (
 	// change again. In a clock that stands still in half of the copies, one text in 2,000 stays for
 	// 12 copies.
 	lateAfter = 12
-	// lastsAfter is how many copies a masked block of a noisy kind must stay for to be content. With 12
-	// instead, of a list of 20 counters that each change at one poll of five, 34 % instead of 2 % of the
-	// polls are false changes; without it, a price that was masked once is masked for ever.
+	// lastsAfter is how many copies a masked block of a noisy kind must stay for to be content. Without
+	// it, a price that was masked once would be masked for ever. TestSlowCounters measures it.
 	lastsAfter = 36
 	// mostAlike is the most blocks with the same text that are separate blocks. The blocks after
 	// them are only counted.

@@ -688,7 +688,7 @@ func (t *tokenizer) hashTag() {
 		name += t.column << 32
 	}
 	t.before = (t.before ^ name) * fnvPrime
-	t.before ^= t.before >> 32 // for the first letters of the next name
+	t.before ^= t.before >> 32 // or the high bits of names would never reach the low ones
 }
 
 // skip does what a tag in an svg asks for. There /> ends an element even in HTML.

@@ -129,6 +129,22 @@ func TestWARC(t *testing.T) {
 	require.Equal(t, []string{"warcinfo", "response", "warcinfo", "response"}, kinds)
 }
 
+// archived returns what an archive of one version holds.
+func archived(t *testing.T, v fetch.Version) string {
+	name := filepath.Join(t.TempDir(), "a.warc.gz")
+	w, err := NewWARC(name, "my-bot/1")
+	require.NoError(t, err)
+	require.NoError(t, w.Keep(t.Context(), v))
+	require.NoError(t, w.Close())
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	text, err := io.ReadAll(z)
+	require.NoError(t, errors.Join(err, f.Close()))
+	return string(text)
+}
+
 // An answer by HTTP/2 has the status line of HTTP/1.1, as many readers of archives know no other, and says by what
 // it came beside it.
 func TestWARCOfHTTP2(t *testing.T) {
@@ -136,20 +152,9 @@ func TestWARCOfHTTP2(t *testing.T) {
 	for proto, want := range map[string][2]string{
 		"HTTP/1.0": {"HTTP/1.0", ""}, "HTTP/1.1": {"HTTP/1.1", ""}, "HTTP/2.0": {"HTTP/1.1", "h2"}, "": {"HTTP/1.1", ""},
 	} {
-		name := filepath.Join(t.TempDir(), "a.warc.gz")
-		w, err := NewWARC(name, "my-bot/1")
-		require.NoError(t, err)
 		v := version("text")
 		v.Proto = proto
-		require.NoError(t, w.Keep(t.Context(), v))
-		require.NoError(t, w.Close())
-		f, err := os.Open(name)
-		require.NoError(t, err)
-		z, err := gzip.NewReader(f)
-		require.NoError(t, err)
-		text, err := io.ReadAll(z)
-		require.NoError(t, errors.Join(err, f.Close()))
-		_, record, _ := strings.Cut(string(text), "WARC-Type: response\r\n")
+		_, record, _ := strings.Cut(archived(t, v), "WARC-Type: response\r\n")
 		head, block, _ := strings.Cut(record, "\r\n\r\n")
 		require.True(t, strings.HasPrefix(block, want[0]+" 200 OK\r\n"), "%s: %.20s", proto, block)
 		_, protocol, _ := strings.Cut(head, "WARC-Protocol: ")
@@ -162,25 +167,15 @@ func TestWARCOfHTTP2(t *testing.T) {
 func TestWARCOfACodedBody(t *testing.T) {
 	t.Parallel()
 	for coding, want := range map[string]string{"br": "br", "": ""} {
-		name := filepath.Join(t.TempDir(), "a.warc.gz")
-		w, err := NewWARC(name, "my-bot/1")
-		require.NoError(t, err)
 		v := version("coded")
 		v.Header = http.Header{"Content-Length": {"1"}}
 		if coding != "" {
 			v.Header.Set("Content-Encoding", coding)
 		}
-		require.NoError(t, w.Keep(t.Context(), v))
-		require.NoError(t, w.Close())
-		f, err := os.Open(name)
-		require.NoError(t, err)
-		z, err := gzip.NewReader(f)
-		require.NoError(t, err)
-		text, err := io.ReadAll(z)
-		require.NoError(t, errors.Join(err, f.Close()))
-		at := strings.Index(string(text), "HTTP/1.1 200")
+		text := archived(t, v)
+		at := strings.Index(text, "HTTP/1.1 200")
 		require.GreaterOrEqual(t, at, 0)
-		resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(string(text[at:]))), nil)
+		resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(text[at:])), nil)
 		require.NoError(t, err)
 		require.Equal(t, want, resp.Header.Get("Content-Encoding"))
 		require.EqualValues(t, len("coded"), resp.ContentLength)
