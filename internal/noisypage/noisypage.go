@@ -41,6 +41,7 @@ func Noises() []Noise {
 		{"attributes and scripts, edited in place", func(p *Page) { token(p); p.shop() }},
 		{"nonce at every poll, edited in place", func(p *Page) { nonce(p); p.shop() }},
 		{"five of 40 links", func(p *Page) { p.link(5, 40) }},
+		{"fifteen of 100 links", func(p *Page) { p.link(15, 100) }},
 		{"one of 40 teasers in each of 4 places", func(p *Page) { p.tease(4, 40, 1) }},
 		{"one of 20 advertisements or none in each of 3 places", func(p *Page) { p.tease(3, 20, 0.75) }},
 		{"a counter at each of 15 items, new items", func(p *Page) { p.list(0.5, "<div>%d comments</div>") }},

@@ -38,7 +38,7 @@ func (p *Page) judge(s *changes, f *Finding) {
 	}
 	for _, group := range groups(s.gone) {
 		place := group[0].place
-		quiet := p.noisy(place, len(group)+count(s.stayed, place))
+		quiet := p.noisy(place, len(group)+len(s.stayed.at(place)))
 		for _, e := range group {
 			known := e.flags&(returned|masked) != 0
 			masks := quiet || s.quiet[e.kind] && p.passing(e)
@@ -115,13 +115,13 @@ func (p *Page) learn(s *changes, teach bool) {
 				by++
 			}
 		}
-		before, now := replaced+count(s.stayed, place), by+s.noise(place)
+		before, now := replaced+len(s.stayed.at(place)), by+s.noise(place)
 		switch {
 		case replaced == 0, teach && by == 0:
 		case teach:
 			p.hit(place, hits, max(before, now))
 		case by > mostNoise && !p.noisy(place, now): // more may be noisy after a second copy
-		case by > 0, replaced <= mostNoise && count(s.rotating, place) > 0: // events leave, too, but do not come back
+		case by > 0, replaced <= mostNoise && len(s.rotating.at(place)) > 0: // events leave, too, but do not come back
 			p.hit(place, hits, before)
 		}
 	}
@@ -159,12 +159,15 @@ func (p *Page) keep(s *changes, teach bool) {
 		e := &p.entries[i]
 		switch now := e.flags&here != 0; {
 		case now && e.run == 0:
-			e.flags |= returned
-			if s.noise(e.place) > 0 {
-				e.flags |= noise
+			e.flags |= returned | noise
+			if s.back.together(passer{e.place, e.gone}) {
+				e.flags &^= noise
 			}
 			e.run, e.gone = 1, 0
 		case now:
+			if e.flags&noise != 0 && s.stayed.together(passer{e.place, e.run}) {
+				e.flags &^= noise
+			}
 			e.run = min(e.run, 254) + 1
 			if e.run >= lateAfter {
 				e.flags &^= returned | noise

@@ -210,6 +210,70 @@ func TestTeachAnotherPage(t *testing.T) {
 	}
 }
 
+// A random list of more than mostNoise texts is noise once a second copy has shown it: one of its texts
+// that stays by chance does not end its place. A text beside it that is edited is a change.
+func TestLongRandomList(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	draw := func(edited int) []byte {
+		texts := []string{"related"}
+		for _, i := range rng.Perm(100)[:mostNoise+4] {
+			texts = append(texts, fmt.Sprint("link ", i))
+		}
+		for i := range 5 {
+			if i == edited {
+				i = 99
+			}
+			texts = append(texts, fmt.Sprint("text ", i))
+		}
+		return page(texts...)
+	}
+	p := new(Page)
+	observe(p, draw(-1))
+	for range 3 {
+		p.Teach(copyOf(draw(-1)))
+	}
+	for k := range 100 {
+		require.Equal(t, body, observe(p.Clone(), draw(k%5)), "copy %d", k)
+		require.Equal(t, same, observe(p, draw(-1)), "copy %d; 62 of 100 are changes where texts that stay end the place", k)
+	}
+}
+
+// Where a site has an error page with its own menu, what comes back after it is no noise, even if the second
+// copy was of the error page: the first edit of each text is a change, but not that of the first, whose place
+// is that of the error page.
+func TestErrorPageWithMenu(t *testing.T) {
+	t.Parallel()
+	texts := func(edited int) (texts []string) {
+		for i := range 30 {
+			texts = append(texts, fmt.Sprint("menu ", i))
+		}
+		for i := range 20 {
+			if i == edited {
+				i = 99
+			}
+			texts = append(texts, fmt.Sprint("text ", i))
+		}
+		return texts
+	}
+	for _, late := range []bool{false, true} {
+		p := new(Page)
+		fault := append(texts(-1)[:30], "try again later")
+		if late {
+			observe(p, page(texts(-1)...))
+		}
+		observe(p, page(fault...))
+		p.Teach(copyOf(page(texts(-1)...)))
+		if late {
+			p.Teach(copyOf(page(fault...)))
+		}
+		require.Equal(t, same, observe(p, page(texts(-1)...)))
+		for i := 1; i < 20; i++ {
+			require.Equal(t, body, observe(p.Clone(), page(texts(i)...)), "%v, text %d", late, i)
+		}
+	}
+}
+
 // A place that texts leave without others in their place is noisy if they are back from time to time.
 // Events are not, so each is a change.
 func TestPlaceThatTextsLeave(t *testing.T) {

@@ -70,8 +70,9 @@ import (
 // same text, up to 16 of them are separate blocks. If there are more, their number counts as one
 // more block, in a place of its own. The place of a block is the nearest block before it that was
 // also in the copy before, and is not known to come and go. Known to come and go are blocks in noisy
-// places that were masked or came back, up to eight in a place at once. If more come back at once,
-// there was another page in between.
+// places that were masked when they came, or came back, or were in one of two copies fetched within
+// seconds. They are no longer if more than eight of a place came at once, or had left it at once, and all
+// are there again: then there was another page in between.
 //
 // Changes: a block that is new is a change. So is a block that returns for the first time, and a
 // block that is gone after it was in at least three copies in a row.
@@ -127,6 +128,9 @@ type entry struct {
 	flags uint8
 	kind  kind
 }
+
+// passes reports whether the block is known to come and go where its place is noisy.
+func (e *entry) passes() bool { return e.flags&noise != 0 || e.flags&(masked|returned) == masked }
 
 // returns reports whether the block comes back.
 func (e *entry) returns() bool { return e.flags&here != 0 && e.run == 0 }
@@ -261,12 +265,19 @@ func (p *Page) Same() (f Finding) {
 		return f
 	}
 	p.copies = min(p.copies, 254) + 1
+	s := changes{same: true}
 	for i := range p.entries {
-		if e := &p.entries[i]; e.run > 0 {
-			e.flags |= here
+		e := &p.entries[i]
+		if e.run == 0 {
+			continue
+		}
+		e.flags |= here
+		if e.passes() {
+			s.stayed = append(s.stayed, passer{e.place, e.run})
 		}
 	}
-	p.step(&changes{same: true}, false, &f)
+	s.stayed.sort()
+	p.step(&s, false, &f)
 	return f
 }
 
@@ -297,27 +308,55 @@ type changes struct {
 	same  bool    // there is no copy, because the page is the same
 	fresh []entry // blocks that are not in the table
 	gone  []entry // blocks that were in the copy before and are not in this one
-	// Places, once for each block there, sorted: of the blocks that come back, or are known to come and go
-	// and were elsewhere; of those that are known to come and go and were there in the copy before, too;
-	// and of those that came back once and are in neither copy, or were masked and come back.
-	back, stayed, rotating []uint32
+	// The blocks that come back, or are known to come and go and were elsewhere; those that are known to come
+	// and go and were there in the copy before, too; and those that came back once and are in neither copy, or
+	// were masked and come back. All are sorted.
+	back, stayed, rotating passers
 	kinds
 }
 
-// noise returns how many blocks of the copy that come and go have a place. If more than mostNoise come
-// back at once, there was another page in between.
-func (s *changes) noise(place uint32) int {
-	if n := count(s.back, place) + count(s.stayed, place); n <= mostNoise {
-		return n
-	}
-	return 0
+// A passer is a block that comes and goes: its place, and for how many copies it was there, if it stayed, or
+// gone.
+type passer struct {
+	place  uint32
+	copies uint8
 }
 
-// count returns how many blocks have a place.
-func count(places []uint32, place uint32) int {
-	first, _ := slices.BinarySearch(places, place)
-	behind, _ := slices.BinarySearchFunc(places, place, func(v, p uint32) int { return cmp.Or(cmp.Compare(v, p), -1) })
-	return behind - first
+// passers are sorted by place and copies.
+type passers []passer
+
+func (l passers) sort() {
+	slices.SortFunc(l, func(a, b passer) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.copies, b.copies)) })
+}
+
+// from returns the index of the first one of a place with at least so many copies.
+func (l passers) from(place uint32, copies int) int {
+	i, _ := slices.BinarySearchFunc(l, copies, func(v passer, copies int) int {
+		return cmp.Or(cmp.Compare(v.place, place), cmp.Compare(int(v.copies), copies))
+	})
+	return i
+}
+
+// at returns those of a place.
+func (l passers) at(place uint32) passers { return l[l.from(place, 0):l.from(place, math.MaxUint8+1)] }
+
+// together reports whether more than mostNoise blocks have the place and the copies of one of them: they came
+// or left at once. Then they are not noise, but of another page.
+func (l passers) together(v passer) bool {
+	copies := int(v.copies)
+	return copies > 0 && l.from(v.place, copies+1)-l.from(v.place, copies) > mostNoise
+}
+
+// noise returns how many blocks of the copy that come and go have a place.
+func (s *changes) noise(place uint32) int {
+	n := len(s.stayed.at(place))
+	back := s.back.at(place)
+	for _, v := range back {
+		if !back.together(v) {
+			n++
+		}
+	}
+	return n
 }
 
 var pool = sync.Pool{New: func() any { return new(scratch) }}
@@ -488,15 +527,15 @@ func (p *Page) find(blocks []block, s *scratch) {
 		case e.run > 0:
 			s.gone = append(s.gone, e)
 		case e.flags&returned != 0:
-			s.rotating = append(s.rotating, e.place)
+			s.rotating = append(s.rotating, passer{e.place, e.gone})
 		}
 	}
 	if len(s.gone) > 0 {
 		p.others(blocks, s)
 	}
-	slices.Sort(s.back)
-	slices.Sort(s.stayed)
-	slices.Sort(s.rotating)
+	s.back.sort()
+	s.stayed.sort()
+	s.rotating.sort()
 	byPlace := func(a, b entry) int { return cmp.Compare(a.place, b.place) }
 	slices.SortStableFunc(s.fresh, byPlace)
 	slices.SortStableFunc(s.gone, byPlace)
@@ -537,17 +576,17 @@ func (p *Page) mark(b entry, s *scratch) (stable bool) {
 	}
 	switch {
 	case e.run == 0:
-		s.back = append(s.back, e.place)
+		s.back = append(s.back, passer{e.place, e.gone})
 		if e.flags&masked != 0 {
-			s.rotating = append(s.rotating, e.place)
+			s.rotating = append(s.rotating, passer{e.place, e.gone})
 		}
 		return false
 	case p.json: // the place is the path
-	case e.flags&(masked|noise) != 0 && p.noisy(e.place, 1) && !p.noisy(e.place, mostNoise+1):
+	case e.passes() && p.noisy(e.place, 1):
 		if moved {
-			s.back = append(s.back, e.place)
+			s.back = append(s.back, passer{e.place, e.gone})
 		} else {
-			s.stayed = append(s.stayed, e.place)
+			s.stayed = append(s.stayed, passer{e.place, e.run})
 		}
 		return false
 	}
