@@ -187,7 +187,7 @@ func (p *Page) keep(s *changes, teach bool) {
 			e.kind = 0 // of a block of HTML; a page that is saved as JSON has none
 		}
 	}
-	p.entries = slices.DeleteFunc(p.entries, func(e entry) bool { return e.gone >= forgetAfter })
+	p.entries = slices.DeleteFunc(p.entries, func(e entry) bool { return e.forgotten() })
 	for _, e := range s.fresh {
 		e.run = 1
 		if teach {

@@ -32,8 +32,9 @@ import (
 //   - changes of attributes, link targets, images, scripts and most punctuation in HTML;
 //   - the order of the blocks;
 //   - what scripts would render;
-//   - the second return to a text of the last 16 copies that differed, unless the text stayed for
-//     twelve copies (the first return is a change);
+//   - the second return to a text of the last 16 copies that differed, and further ones to a text
+//     without a number of the last 32, unless the text stayed for twelve copies (the first return is a
+//     change);
 //   - text that changes in place at every poll, or twice within 16 polls after four polls or fewer
 //     each time. It looks like a clock. Set Numbers if it is what you are after;
 //   - text of a list where half of the blocks of its kind (below) change by themselves, unless it was
@@ -58,21 +59,21 @@ import (
 // Time: O((b + n) log n) for a copy of b blocks, where n is the number of blocks remembered; 0.1 ms
 // for 500 blocks. O(n) for Same.
 //
-// Memory: 80 bytes, 12 for each block of the last 16 copies that differed, and 8 for each noisy
-// place. On real pages that is 1.5 KB in the median, 4.7 KB at 90 % and 12.5 KB at 99 %. A text
-// that occurs more than once takes up to 16 times 12 bytes more. Up to a quarter more is spare
-// room. The total is at most 58 KB.
+// Memory: 80 bytes, 12 for each block of the table, and 8 for each noisy place. On real pages that is
+// 1.5 KB in the median, 4.7 KB at 90 % and 12.5 KB at 99 %. A text that occurs more than once takes up
+// to 16 times 12 bytes more. Up to a quarter more is spare room. The total is at most 58 KB.
 //
 // # How it works
 //
-// The table: it holds the blocks of the last 16 copies whose bytes differed. In a copy with the
-// same bytes, and in a call of Same, all blocks count as having stayed. If several blocks have the
-// same text, up to 16 of them are separate blocks. If there are more, their number counts as one
-// more block, in a place of its own. The place of a block is the nearest block before it that was
-// also in the copy before, and is not known to come and go. Known to come and go are blocks in noisy
-// places that were masked when they came, or came back, or were in one of two copies fetched within
-// seconds. They are no longer if more than eight of a place came at once, or had left it at once, and all
-// are there again: then there was another page in between.
+// The table: it holds the blocks of the last 16 copies whose bytes differed, and of the last 32 those
+// without a number that came back, such as advertisements. In a copy with the same bytes, and in a call
+// of Same, all blocks count as having stayed. If several blocks have the same text, up to 16 of them are
+// separate blocks. If there are more, their number counts as one more block, in a place of its own. The
+// place of a block is the nearest block before it that was also in the copy before, and is not known to
+// come and go. Known to come and go are blocks in noisy places that were masked when they came, or came
+// back, or were in one of two copies fetched within seconds. They are no longer if more than eight of a
+// place came at once, or had left it at once, and all are there again: then there was another page in
+// between.
 //
 // Changes: a block that is new is a change. So is a block that returns for the first time, and a
 // block that is gone after it was in at least three copies in a row.
@@ -132,6 +133,14 @@ type entry struct {
 // passes reports whether the block is known to come and go where its place is noisy.
 func (e *entry) passes() bool { return e.flags&noise != 0 || e.flags&(masked|returned) == masked }
 
+// forgotten reports whether the block has been gone for so long that it is no longer remembered.
+func (e *entry) forgotten() bool {
+	if e.flags&(returned|hasNumber) == returned {
+		return e.gone >= forgetPassers
+	}
+	return e.gone >= forgetAfter
+}
+
 // returns reports whether the block comes back.
 func (e *entry) returns() bool { return e.flags&here != 0 && e.run == 0 }
 
@@ -159,7 +168,10 @@ type place struct {
 // Their effect on synthetic noise is measured by go test ./webenv/live/fingerprint -run Noise -v.
 const (
 	forgetAfter = 16 // copies with other bytes after which an absent block is forgotten
-	goneAfter   = 3  // copies in a row in which a block must have been for its absence to be a change
+	// forgetPassers is the same for a text without a number that came back before. With 16, an advertisement
+	// of 20 that moves with the items of its page was new again and again.
+	forgetPassers = 32
+	goneAfter     = 3 // copies in a row in which a block must have been for its absence to be a change
 	// shortRun is the most copies in which a replaced block may have been for a hit. With 5 instead
 	// of 4, a price that changes before every twentieth poll is missed in 4.9 % of its changes
 	// instead of 2.8 %, and a clock that stands still at half of the polls is reported at 7.8 % of

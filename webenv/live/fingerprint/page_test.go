@@ -402,19 +402,31 @@ func TestTwice(t *testing.T) {
 	require.Equal(t, minor, observe(p, in("", "")))
 }
 
-// After 16 copies of absence a block is new again.
+// After 16 copies of absence a block is new again, or after 32 if it came back before and has no number.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
-	for absent := 14; absent <= 18; absent++ {
-		p := new(Page)
-		observe(p, page("a"), page("a", "flap"), page("a"), page("a", "flap"))
-		require.Len(t, p.entries, 5)
-		var texts []string
-		for k := range absent {
-			texts = append(texts, fmt.Sprint("p", k))
-			observe(p, page(append([]string{"a"}, texts...)...))
+	for _, c := range []struct {
+		text   string
+		back   bool
+		absent int
+	}{{"flap", false, forgetAfter}, {"flap", true, forgetPassers}, {"flap 7", false, forgetAfter}, {"flap 7", true, forgetAfter}} {
+		for absent := c.absent - 2; absent <= c.absent+2; absent++ {
+			p := new(Page)
+			observe(p, page("a"), page("a", c.text))
+			if c.back {
+				observe(p, page("a"), page("a", c.text))
+			}
+			var texts []string
+			for k := range absent {
+				texts = append(texts, fmt.Sprint("p", k))
+				observe(p, page(append([]string{"a"}, texts...)...))
+			}
+			_, known := p.entry(copyOf(page(c.text)).text.blocks[2].hash) // behind the title and the menu
+			require.Equal(t, absent < c.absent, known, "%q, %v, %d", c.text, c.back, absent)
+			if c.back {
+				require.Equal(t, !known, observe(p, page(append([]string{"a", c.text}, texts...)...)).Body, "%q, %d", c.text, absent)
+			}
 		}
-		require.Equal(t, absent >= forgetAfter, observe(p, page(append([]string{"a", "flap"}, texts...)...)).Body, "%d", absent)
 	}
 }
 
