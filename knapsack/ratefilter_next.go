@@ -29,6 +29,9 @@ func (f *RateFilter) choose(now, ready float64) (slot uint32) {
 	default:
 		slot, index = f.queue.Best(now, forQueue{f})
 	}
+	if !late && f.model.Known() && f.polled[slot] == now {
+		slot = f.another(slot, now)
+	}
 	if index > 0 && !math.IsInf(index, 1) {
 		next := f.threshold * fast.Exp(pricePace*fast.Log(index/f.threshold))
 		if next > 0 && !math.IsInf(next, 1) { // weights may be as far apart as numbers go
@@ -83,6 +86,29 @@ func (f *RateFilter) tardyPage(now float64) bool {
 		f.tardy++
 	}
 	return false
+}
+
+// moreSlots is how many slots another looks at. It was not swept.
+const moreSlots = 64
+
+// another returns a page to poll in place of one that is known as of now, as all pages are then: those that a
+// run polls more than once whose calls all have one time. No page is worth a poll, and the queue, in which
+// time has to pass, would give the same one again and again.
+func (f *RateFilter) another(slot uint32, now float64) uint32 {
+	n := uint64(len(f.polled))
+	for k := range min(moreSlots, n) {
+		s := uint32((f.meter.Polls() + k) % n)
+		if s == slot {
+			return s
+		}
+		if f.queue.Open(s) && f.polled[s] <= now {
+			if !f.queue.Waits(slot) { // Oldest takes it out
+				f.wait(slot, hunch{guess: f.model.Cycle(), times: 1})
+			}
+			return s
+		}
+	}
+	return slot
 }
 
 // A hunch is where to look for the time at which a page is due.

@@ -460,3 +460,27 @@ func TestRateFilterFollowsTheBudget(t *testing.T) {
 	}
 	require.InEpsilon(t, 0.5, f.model.Cycle(), 0.1)
 }
+
+// A run that polls most pages more than once gives all calls of Next the time at which it began, and may give that to
+// the answers, too. Then no time passes, and after a poll of each page none is worth another one. The filter polled
+// one page, or the few hot ones, for the rest of the run.
+func TestRateFilterPollsAllPagesInARunOfOneTime(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{7, 120, 300} {
+		for o := range objectives {
+			f := must(NewRateFilter(n, RateFilterConfig{Objective: o}))
+			for day := range 6 {
+				polls := make([]int, n)
+				for range 5 * n {
+					page := must(f.Next(float64(day)))
+					polls[page]++
+					require.NoError(t, f.Observe(page, float64(day), page%10 == 0 && polls[page] == 1))
+				}
+				if day > 0 { // else the time scale is not known
+					require.GreaterOrEqual(t, slices.Min(polls), 3, "%v, %d pages, day %d", o, n, day)
+					require.LessOrEqual(t, slices.Max(polls), 8, "%v, %d pages, day %d", o, n, day)
+				}
+			}
+		}
+	}
+}
