@@ -309,6 +309,9 @@ func (f *RateFilter) Remove(page int) error {
 	if err != nil {
 		return err
 	}
+	if d := f.limits.Delay(uint32(slot)); d > 0 && d < f.model.Cycle()*longestWait {
+		f.gone(uint32(slot))
+	}
 	f.vote(slot, -1)
 	f.queue.Take(uint32(slot))
 	f.regroup(uint32(slot), queue.None, flying)

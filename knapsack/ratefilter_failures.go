@@ -30,16 +30,20 @@ func (f *RateFilter) GiveBack(page int, now float64) error {
 	first := max(min(now-f.last(s), cycle)/2, cycle*shortestWait)
 	f.responded(s, false)
 	f.tally.failures++
-	f.limits.Fail(s, now, first, cycle*longestWait, f.tally.ordinaryFailures(), f.tally.spread())
+	before, most := f.limits.Delay(s), cycle*longestWait
+	f.limits.Fail(s, now, first, most, f.tally.ordinaryFailures(), f.tally.spread())
+	if before < most && f.limits.Delay(s) >= most {
+		f.gone(s)
+	}
 	f.land(s)
 	f.wait(s, hunch{guess: f.model.Cycle(), times: 1})
 	return nil
 }
 
 // responded learns how often polls fail from that of a page that answered the time before: of one that is
-// dead, only the first failure counts.
+// dead, only the first failure counts, until that is taken back; see gone.
 func (f *RateFilter) responded(slot uint32, answered bool) {
-	if f.limits.Failing(slot) || math.IsInf(f.polled[slot], -1) {
+	if f.limits.Failing(slot) || !f.everAnswered(slot) {
 		return
 	}
 	failed := 0.0
@@ -48,7 +52,26 @@ func (f *RateFilter) responded(slot uint32, answered bool) {
 	}
 	t := &f.tally
 	t.judged++
-	t.loss += (failed - t.loss) / (1 + min(float64(t.judged), lossMemory*float64(f.ids.Len())))
+	t.loss += (failed - t.loss) / f.lossOver()
+}
+
+// everAnswered reports whether a page was answered since it was added.
+func (f *RateFilter) everAnswered(slot uint32) bool {
+	return !f.added.has(slot) && !math.IsInf(f.polled[slot], -1)
+}
+
+// lossOver returns over how many polls the part that fails is averaged.
+func (f *RateFilter) lossOver() float64 {
+	return 1 + min(float64(f.tally.judged), lossMemory*float64(f.ids.Len()))
+}
+
+// gone takes back that a failure of a page was counted, as it was none of chance: the page waits for as long as one
+// that fails ever does, or is removed. Else where pages are gone after a few polls most would seem to fail by chance,
+// the dead ones would be tried again and again without longer waits, and there would be the fewer polls of others.
+func (f *RateFilter) gone(slot uint32) {
+	if f.everAnswered(slot) {
+		f.tally.loss = max(0, f.tally.loss-1/f.lossOver())
+	}
 }
 
 // lossMemory is over how many polls a page the part of polls that fail is averaged: while all fail, as in an
