@@ -193,21 +193,22 @@ func (c *copies) settled(k key) (v validators, known bool) {
 }
 
 // replace passes the copy under k to the function by. It stores the result if keep is true;
-// another reports whether that is another version. Unless l is nil, all this is part of a lesson. If
-// teaching is set, nothing is done if another version than that of the lesson is there by now.
-func (c *copies) replace(k key, l *lesson, teaching bool, by func(old validators, known bool) (found validators, keep, another bool)) {
+// another reports whether that is another version. Unless l is nil, all this is part of a lesson, which
+// it returns: l or a later one. If teaching is set, nothing is done if another version than that of the
+// lesson is there by now.
+func (c *copies) replace(k key, l *lesson, teaching bool, by func(old validators, known bool) (found validators, keep, another bool)) *lesson {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old, known := c.current(k)
 	if teaching && l != nil && l.of != nil && old.owner != l.left {
-		return
+		return l
 	}
 	if l != nil {
-		l.begin(c, k, old, known)
+		l = l.begin(c, k, old, known)
 	}
 	found, keep, another := by(old, known)
 	if !keep {
-		return
+		return l
 	}
 	switch found.owner = old.owner; {
 	case another && l != nil:
@@ -219,16 +220,18 @@ func (c *copies) replace(k key, l *lesson, teaching bool, by func(old validators
 		l.left = found.owner
 	}
 	c.store(k, found)
+	return l
 }
 
 // follow notes that the redirect of a page is followed. So the redirect is not the page itself, nor
 // another version, whatever it leads to. On the way to a second copy the version is that of the first.
-func (c *copies) follow(k key, l *lesson, teaching bool) {
+// It returns the lesson as replace does.
+func (c *copies) follow(k key, l *lesson, teaching bool) *lesson {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, known := c.current(k)
 	if l != nil && !teaching {
-		l.begin(c, k, v, known)
+		l = l.begin(c, k, v, known)
 		if v.owner == weak.Make(l) {
 			v.owner = l.before.owner
 		}
@@ -237,6 +240,7 @@ func (c *copies) follow(k key, l *lesson, teaching bool) {
 	if v.redirect = false; known {
 		c.store(k, v)
 	}
+	return l
 }
 
 func (c *copies) store(k key, v validators) {

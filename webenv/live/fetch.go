@@ -27,7 +27,7 @@ type Fetch struct {
 	open    bool      // a request has begun since, apart from those for a second copy
 	taught  bool      // the poll is that of a second copy; see Teaching
 	failed  error     // the error with which End has ended the fetch
-	lessons []*lesson // that it has taught, one to each Transport
+	lessons []*lesson // that it has taught: one to each Transport, or more, see lesson.begin
 }
 
 type fetching struct{}
@@ -40,21 +40,25 @@ func Begin(ctx context.Context, page string) (context.Context, *Fetch) {
 	return context.WithValue(ctx, fetching{}, f), f
 }
 
-// teach calls by, which alters what a Transport remembers, with the lesson of the fetch for that
-// Transport. The lesson is nil if f is.
-func (f *Fetch) teach(of *copies, by func(*lesson)) {
+// teach calls by, which alters what a Transport remembers, with the latest lesson of the fetch for
+// that Transport. By returns the lesson that it is part of, which may be another. The lesson is nil
+// if f is.
+func (f *Fetch) teach(of *copies, by func(*lesson) *lesson) {
 	if f == nil {
 		by(nil)
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	i := slices.IndexFunc(f.lessons, func(l *lesson) bool { return l.of == of })
-	if i < 0 {
-		i = len(f.lessons)
-		f.lessons = append(f.lessons, new(lesson))
+	latest := new(lesson)
+	for _, l := range f.lessons {
+		if l.of == of {
+			latest = l
+		}
 	}
-	by(f.lessons[i])
+	if l := by(latest); l.of != nil && !slices.Contains(f.lessons, l) {
+		f.lessons = append(f.lessons, l)
+	}
 }
 
 // takeBack takes back what the fetch has taught.

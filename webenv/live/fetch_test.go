@@ -311,6 +311,27 @@ func TestEndAfterRestoreOnTheWay(t *testing.T) {
 	}
 }
 
+// If another fetch finds a version after a redirect and before the body at its end, that version stays when what
+// the redirected fetch found is taken back.
+func TestEndAfterAnotherOnTheWay(t *testing.T) {
+	t.Parallel()
+	web := &edited{version: 1}
+	client := &http.Client{Transport: &Transport{Base: webtest.InProcess{Handler: web}, Exact: true}}
+	poll := func() Poll { return fetched(t, client, "http://web.test/moved", "p") }
+	require.True(t, poll().First)
+	ctx, fetch := Begin(t.Context(), "p")
+	resp, err := client.Do(get(t, "http://web.test/moved").WithContext(ctx))
+	require.NoError(t, err)
+	web.version++
+	require.True(t, poll().Changed)
+	_, err = io.Copy(io.Discard, resp.Body) // of the version before
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.ErrorIs(t, fetch.End(errDisk).Err, errDisk)
+	web.version--
+	require.True(t, poll().Changed) // from the version that the other fetch found
+}
+
 // A version that was found before a second copy came through a redirect is still that of its fetch,
 // also for a fetch that overlaps: if both are taken back the next poll finds it.
 func TestEndOfARedirectedSecondCopy(t *testing.T) {

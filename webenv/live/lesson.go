@@ -29,12 +29,17 @@ type owner = weak.Pointer[lesson]
 // may overlap and be taken back, all of them, without losing a version.
 const mostDepth = 8
 
-// begin notes what is remembered before the lesson, unless the lesson has begun. It begins anew if the page was
-// forgotten, or the Transport restored, since.
-func (l *lesson) begin(of *copies, k key, before validators, known bool) {
+// begin notes what is remembered before the lesson, unless the lesson has begun, and returns the lesson. It begins
+// anew if the page was forgotten, or the Transport restored, since. If another fetch has found a version since, as
+// between a redirect and the body at its end, another lesson begins: it comes after that of the other fetch, which may
+// come after this one.
+func (l *lesson) begin(of *copies, k key, before validators, known bool) *lesson {
 	anew := before.owner == owner{} || before.owner == of.restored
-	if l.of != nil && (!anew || before.owner == l.left) {
-		return
+	switch {
+	case l.of != nil && before.owner == l.left:
+		return l
+	case l.of != nil && !anew:
+		l = new(lesson)
 	}
 	*l = lesson{of: of, key: k, before: before, known: known, left: before.owner}
 	if before.page != nil {
@@ -43,6 +48,7 @@ func (l *lesson) begin(of *copies, k key, before validators, known bool) {
 	if prev := before.owner.Value(); prev != nil && prev.depth < mostDepth {
 		l.prev, l.depth = prev, prev.depth+1
 	}
+	return l
 }
 
 // earlier returns what was remembered before the lesson, and before those that have been taken back.

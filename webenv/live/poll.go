@@ -268,7 +268,7 @@ func (p *poll) take(cut bool) error {
 // replace replaces the remembered copy of the page. If the poll belongs to a Fetch, that can take it
 // back.
 func (p *poll) replace(by func(old validators, known bool) (found validators, keep, another bool)) {
-	p.fetch.teach(&p.t.copies, func(l *lesson) { p.t.copies.replace(p.key, l, p.teaching, by) })
+	p.fetch.teach(&p.t.copies, func(l *lesson) *lesson { return p.t.copies.replace(p.key, l, p.teaching, by) })
 }
 
 // arrive notes in the remembered copy that the page was reached.
@@ -289,7 +289,7 @@ func (p *poll) arrive() {
 // follow notes that the redirect of a page is followed. So the redirect is not the page itself,
 // whatever it leads to.
 func (p *poll) follow() {
-	p.fetch.teach(&p.t.copies, func(l *lesson) { p.t.copies.follow(p.key, l, p.teaching) })
+	p.fetch.teach(&p.t.copies, func(l *lesson) *lesson { return p.t.copies.follow(p.key, l, p.teaching) })
 }
 
 // stay notes that the page is the same. It reports earlier changes that were taken for noise and
