@@ -83,9 +83,9 @@ func (r *reading) add(more []input.Entry, err error) {
 // once it is read, one document at a time: all of them may take hours.
 func (s *settings) documents(ctx context.Context, f *fetch.Fetcher, r reading, found func([]input.Entry)) (entries []input.Entry, whole bool, err error) {
 	var got atomic.Int64
-	get := func(url string) ([]byte, error) {
+	get := func(url string) (body []byte, at string, err error) {
 		if ctx.Err() != nil { // what is left of an index is not to be told of
-			return nil, ctx.Err()
+			return nil, "", ctx.Err()
 		}
 		if n := got.Add(1); n%tellAfter == 0 {
 			slog.Info("sitemaps and feeds are read, a host's one after the other", "so far", n-1)

@@ -74,7 +74,7 @@ func TestHostHangsUp(t *testing.T) {
 	for range 3 {
 		require.NoError(t, f.Poll(t.Context(), 1, "http://"+host+"/page", nil).Err)
 	}
-	_, err = f.Get(t.Context(), "http://"+host+"/map.xml", 100)
+	_, _, err = f.Get(t.Context(), "http://"+host+"/map.xml", 100)
 	require.NoError(t, err)
 	require.Error(t, f.Poll(t.Context(), 1, "http://"+host+"/never", nil).Err)
 	mu.Lock()

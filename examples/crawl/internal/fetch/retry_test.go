@@ -49,7 +49,7 @@ func TestDocumentsRest(t *testing.T) {
 		f, err := New(Config{UserAgent: "test", Clock: now, Points: []Point{{Name: "direct", Base: http.DefaultTransport}}})
 		require.NoError(t, err)
 		get := func(path string) error {
-			_, err := f.Get(t.Context(), server.URL+path, 100)
+			_, _, err := f.Get(t.Context(), server.URL+path, 100)
 			return err
 		}
 		require.ErrorContains(t, get("/map"), "503")
@@ -98,7 +98,7 @@ func TestRedirectsRest(t *testing.T) {
 	f, err := New(Config{UserAgent: "test", Clock: now, Points: []Point{{Name: "direct", Base: http.DefaultTransport}}})
 	require.NoError(t, err)
 	get := func() error {
-		_, err := f.Get(t.Context(), server.URL+"/map", 100)
+		_, _, err := f.Get(t.Context(), server.URL+"/map", 100)
 		return err
 	}
 	require.ErrorContains(t, get(), "503")
@@ -156,10 +156,10 @@ func TestVetoesByRedirects(t *testing.T) {
 		require.ErrorIs(t, res.Err, ErrRests)
 		require.Equal(t, "to.test", res.Elsewhere)
 		require.True(t, until.Equal(res.RetryAfter))
-		_, err := f.Get(t.Context(), url, 100)
+		_, _, err := f.Get(t.Context(), url, 100)
 		require.ErrorIs(t, err, ErrRests)
 	}
-	_, err := f.Get(t.Context(), "http://to.test/map", 100)
+	_, _, err := f.Get(t.Context(), "http://to.test/map", 100)
 	require.ErrorIs(t, err, ErrRests)
 	require.Equal(t, before+1, asked())
 	require.Empty(t, poll("http://to.test/page").Elsewhere, "its own pages are the matter of the shards")

@@ -36,7 +36,7 @@ func TestHugeDelay(t *testing.T) {
 		require.False(t, allowed)
 		require.Equal(t, 2, asked())
 		c.pass(robotsAge)
-		_, err = f.Get(t.Context(), "http://a.test/map", 100)
+		_, _, err = f.Get(t.Context(), "http://a.test/map", 100)
 		require.ErrorIs(t, err, ErrRobots)
 		require.Equal(t, 3, asked())
 		require.Zero(t, c.slept)
@@ -83,7 +83,7 @@ func TestRedirectsAtSlowHosts(t *testing.T) {
 			require.ErrorIs(t, res.Err, errTurn)
 			require.NotErrorIs(t, res.Err, ErrLater, "it counts")
 		}
-		body, err := f.Get(t.Context(), "http://a.test/doc", 100)
+		body, _, err := f.Get(t.Context(), "http://a.test/doc", 100)
 		require.NoError(t, err)
 		require.Equal(t, "a map", string(body))
 	}
@@ -207,7 +207,7 @@ func TestDelayOfBefore(t *testing.T) {
 				return res.Err
 			},
 			"document": func(f *Fetcher) error {
-				_, err := f.Get(t.Context(), "http://a.test/", 100)
+				_, _, err := f.Get(t.Context(), "http://a.test/", 100)
 				return err
 			},
 			"redirect": func(f *Fetcher) error {

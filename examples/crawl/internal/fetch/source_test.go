@@ -36,18 +36,19 @@ func TestGet(t *testing.T) {
 	})
 	f := web.fetcher(t, Config{Delay: time.Minute, Ours: func(host string) (time.Time, bool) { return begin, host == "b.test" }})
 	for i := range 5 {
-		body, err := f.Get(t.Context(), fmt.Sprintf("http://a.test/%d", i), 3)
+		body, _, err := f.Get(t.Context(), fmt.Sprintf("http://a.test/%d", i), 3)
 		require.NoError(t, err)
 		require.Equal(t, "a m", string(body))
 	}
-	_, err := f.Get(t.Context(), "http://a.test/private/map", 100)
+	_, _, err := f.Get(t.Context(), "http://a.test/private/map", 100)
 	require.ErrorIs(t, err, ErrRobots)
-	body, err := f.Get(t.Context(), "http://a.test/moved", 100)
+	body, at, err := f.Get(t.Context(), "http://a.test/moved", 100)
 	require.NoError(t, err)
+	require.Equal(t, "http://a.test/new", at)
 	require.Equal(t, "a map", string(body))
-	_, err = f.Get(t.Context(), "http://a.test/none", 100)
+	_, _, err = f.Get(t.Context(), "http://a.test/none", 100)
 	require.ErrorContains(t, err, "404")
-	_, err = f.Get(t.Context(), "gopher://a.test/", 100)
+	_, _, err = f.Get(t.Context(), "gopher://a.test/", 100)
 	require.Error(t, err)
 	var times []time.Time
 	for _, at := range web.times {
@@ -69,7 +70,7 @@ func TestGetByProxy(t *testing.T) {
 	gone, err := ParsePoint("http://"+testnet.FreeAddress(t), false)
 	require.NoError(t, err)
 	f := newTestFetcher(t, gone)
-	_, err = f.Get(t.Context(), server.URL+"/map.xml", 100)
+	_, _, err = f.Get(t.Context(), server.URL+"/map.xml", 100)
 	require.ErrorIs(t, err, ErrHere)
 	require.NotErrorIs(t, err, ErrRobots)
 	require.ErrorContains(t, err, server.URL+"/robots.txt")
@@ -92,7 +93,7 @@ func TestNoRobots(t *testing.T) {
 	for _, url := range []string{"http://down.test/", "http://up.test/"} {
 		res := f.Poll(t.Context(), 1, url, nil)
 		require.False(t, res.Forbidden)
-		_, err := f.Get(t.Context(), url, 100)
+		_, _, err := f.Get(t.Context(), url, 100)
 		for _, err := range []error{res.Err, err} {
 			require.ErrorIs(t, err, ErrNoRobots)
 			require.NotErrorIs(t, err, ErrRobots)

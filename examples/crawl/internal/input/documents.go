@@ -21,8 +21,9 @@ const (
 	maxErrors = 3
 )
 
-// A Get returns the body of a document, one byte more than MaxDocument at most.
-type Get func(url string) ([]byte, error)
+// A Get returns the body of a document, one byte more than MaxDocument at most, and the URL at which it is: another
+// one if it was redirected.
+type Get func(url string) (body []byte, at string, err error)
 
 // times are the formats of dates in sitemaps and in Atom, and those that feeds have instead of RFC 822's, behind the day
 // of the week. Many leave out the zone, which is taken for UTC, or the colon in it.
@@ -146,7 +147,7 @@ func Sitemap(get Get, url string, found func([]Entry)) (entries []Entry, err err
 // sitemap reads one, which names pages or more sitemaps.
 func sitemap(get Get, url string) (entries []Entry, next []string, err error) {
 	var found pages
-	body, err := get(url)
+	body, _, err := get(url)
 	if err == nil {
 		err = found.sitemap(body, &next)
 	}
@@ -220,19 +221,19 @@ func (p *pages) lines(r io.Reader) error {
 // Feed reads the pages that an RSS or Atom feed is about.
 func Feed(get Get, feed string) (entries []Entry, err error) {
 	var found pages
-	body, err := get(feed)
+	body, at, err := get(feed)
 	if err == nil {
-		err = found.feed(body, feed)
+		err = found.feed(body, at)
 	}
 	return found.told(shown(feed), err)
 }
 
-func (p *pages) feed(body []byte, feed string) error {
+func (p *pages) feed(body []byte, at string) error {
 	doc, err := open(body)
 	if err != nil {
 		return err
 	}
-	from, err := url.Parse(feed)
+	from, err := url.Parse(at)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 // of reads a document.
 func of(read func(Get, string) ([]Entry, error), body string) (urls []string, err error) {
-	entries, err := read(func(string) ([]byte, error) { return []byte(body), nil }, "http://a.test/news/feed.xml")
+	entries, err := read(func(url string) ([]byte, string, error) { return []byte(body), url, nil }, "http://a.test/news/feed.xml")
 	for _, e := range entries {
 		urls = append(urls, e.URL)
 	}
@@ -298,6 +298,20 @@ func TestMemoryOfDocuments(t *testing.T) {
 	}
 }
 
+// Relative links of a feed that has moved are those of where it is now (RFC 3986, section 5.1.3).
+func TestLinksOfAFeedThatMoved(t *testing.T) {
+	t.Parallel()
+	for _, feed := range []string{
+		`<rss><channel><item><link>one</link></item></channel></rss>`,
+		`<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="one"/></entry></feed>`,
+		`<feed xmlns="http://www.w3.org/2005/Atom" xml:base="/blog/"><entry><link href="one"/></entry></feed>`,
+	} {
+		entries, err := Feed(func(string) ([]byte, string, error) { return []byte(feed), "http://b.test/blog/feed.xml", nil }, "http://a.test/feed")
+		require.NoError(t, err)
+		require.Equal(t, []Entry{{URL: "http://b.test/blog/one"}}, entries)
+	}
+}
+
 // whole reads a sitemap for who waits for all of it.
 func whole(get Get, url string) ([]Entry, error) { return Sitemap(get, url, func([]Entry) {}) }
 
@@ -307,10 +321,10 @@ func TestTooManySitemaps(t *testing.T) {
 	t.Parallel()
 	for sitemaps, want := range map[int]bool{maxSitemaps - 1: false, maxSitemaps: true, 3 * maxSitemaps: true} {
 		asked := 0
-		entries, err := whole(func(url string) ([]byte, error) {
+		entries, err := whole(func(url string) ([]byte, string, error) {
 			asked++
 			if url != "http://a.test/index.xml" {
-				return []byte("<urlset><url><loc>" + url + "/page</loc></url></urlset>"), nil
+				return []byte("<urlset><url><loc>" + url + "/page</loc></url></urlset>"), url, nil
 			}
 			var b bytes.Buffer
 			b.WriteString("<sitemapindex><sitemap><loc>" + url + "</loc></sitemap>")
@@ -318,7 +332,7 @@ func TestTooManySitemaps(t *testing.T) {
 				fmt.Fprintf(&b, "<sitemap><loc>http://a.test/%d</loc></sitemap>", k)
 			}
 			b.WriteString("</sitemapindex>")
-			return b.Bytes(), nil
+			return b.Bytes(), url, nil
 		}, "http://a.test/index.xml")
 		require.Equal(t, maxSitemaps, asked)
 		require.Len(t, entries, maxSitemaps-1)
@@ -335,13 +349,13 @@ func TestSitemapsAreReadOnce(t *testing.T) {
 	t.Parallel()
 	const index, pages = "http://a.test/index", "http://a.test/pages"
 	reads := map[string]int{}
-	get := func(url string) ([]byte, error) {
+	get := func(url string) ([]byte, string, error) {
 		reads[url]++
 		if url == pages {
-			return []byte("<urlset><url><loc>http://a.test/x</loc></url></urlset>"), nil
+			return []byte("<urlset><url><loc>http://a.test/x</loc></url></urlset>"), url, nil
 		}
 		again := "<sitemap><loc>" + pages + "</loc></sitemap>"
-		return []byte("<sitemapindex>" + again + "<sitemap><loc>" + index + "</loc></sitemap>" + again + "</sitemapindex>"), nil
+		return []byte("<sitemapindex>" + again + "<sitemap><loc>" + index + "</loc></sitemap>" + again + "</sitemapindex>"), url, nil
 	}
 	entries, err := Sitemap(get, index, func([]Entry) {})
 	require.NoError(t, err)
@@ -357,7 +371,7 @@ func TestPasswordsAreNotTold(t *testing.T) {
 		require.ErrorContains(t, err, "http://me:xxxxx@a.test/x")
 		require.NotContains(t, err.Error(), "secret")
 	}
-	html := func(string) ([]byte, error) { return []byte("<html/>"), nil }
+	html := func(url string) ([]byte, string, error) { return []byte("<html/>"), url, nil }
 	_, err := whole(html, url)
 	told(err)
 	_, err = Feed(html, url)
@@ -366,11 +380,11 @@ func TestPasswordsAreNotTold(t *testing.T) {
 	for k := range 2 * maxSitemaps {
 		fmt.Fprintf(&index, "<sitemap><loc>http://a.test/%d</loc></sitemap>", k)
 	}
-	_, err = whole(func(asked string) ([]byte, error) {
+	_, err = whole(func(asked string) ([]byte, string, error) {
 		if asked != url {
-			return []byte("<urlset></urlset>"), nil
+			return []byte("<urlset></urlset>"), asked, nil
 		}
-		return []byte("<sitemapindex>" + index.String() + "</sitemapindex>"), nil
+		return []byte("<sitemapindex>" + index.String() + "</sitemapindex>"), asked, nil
 	}, url)
 	told(err)
 }

@@ -72,11 +72,11 @@ var documents = map[string]string{
 
 func TestDocuments(t *testing.T) {
 	t.Parallel()
-	get := func(url string) ([]byte, error) {
+	get := func(url string) ([]byte, string, error) {
 		if d, ok := documents[url]; ok {
-			return []byte(d), nil
+			return []byte(d), url, nil
 		}
-		return nil, errors.New("404")
+		return nil, "", errors.New("404")
 	}
 	day := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -180,8 +180,8 @@ func TestLongURL(t *testing.T) {
 		require.ErrorIs(t, err, ErrURL)
 		require.Less(t, len(err.Error()), 500)
 	}
-	get := func(string) ([]byte, error) {
-		return []byte("<urlset><url><loc>" + long + "</loc></url><url><loc>" + within + "</loc></url></urlset>"), nil
+	get := func(url string) ([]byte, string, error) {
+		return []byte("<urlset><url><loc>" + long + "</loc></url><url><loc>" + within + "</loc></url></urlset>"), url, nil
 	}
 	entries, err := whole(get, "http://a.test/map.xml")
 	require.NoError(t, err)
