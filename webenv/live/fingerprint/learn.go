@@ -176,8 +176,11 @@ func (p *Page) keep(s *changes, teach bool) {
 				e.flags |= lasted
 			}
 		case !s.same:
-			if teach && e.run > 0 {
+			switch {
+			case teach && e.run > 0:
 				e.flags = e.flags&^lasted | returned | noise
+			case e.run > shortRun:
+				e.flags &^= noise // it is forgotten sooner, as a notice that is there at times
 			}
 			e.run = 0
 			e.gone++

@@ -2,6 +2,7 @@ package fingerprint
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -402,19 +403,56 @@ func TestTwice(t *testing.T) {
 	require.Equal(t, minor, observe(p, in("", "")))
 }
 
-// After 16 copies of absence a block is new again, or after 32 if it came back before and has no number.
+// A notice that is there for five copies from time to time is no advertisement.
+func TestSeldomNotice(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	came, missed := 0, 0
+	for range 20 {
+		p := new(Page)
+		observe(p, page("a", "b"))
+		for k := range 40 {
+			for range 6 + rng.IntN(25) { // the bytes of all copies differ
+				observe(p, append(page("a", "b"), fmt.Sprintf("<i id=x%d></i>", rng.Uint64())...))
+			}
+			if f := observe(p, page("a", "notice", "b")); k > 0 {
+				came++
+				if !f.Changed() {
+					missed++
+				}
+			}
+			for range shortRun {
+				observe(p, page("a", "notice", "b"))
+			}
+		}
+	}
+	require.Less(t, missed, came/5, "of %d; 94 %% are missed if notices are remembered for 32 copies", came)
+}
+
+// After 16 copies of absence a block is new again, or after 32 if it came back before, left again after four
+// copies or fewer, and has no number.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text   string
-		back   bool
+		back   int // for how many copies it is back
 		absent int
-	}{{"flap", false, forgetAfter}, {"flap", true, forgetPassers}, {"flap 7", false, forgetAfter}, {"flap 7", true, forgetAfter}} {
+	}{
+		{"flap", 0, forgetAfter},
+		{"flap", 1, forgetPassers},
+		{"flap", shortRun, forgetPassers},
+		{"flap", shortRun + 1, forgetAfter},
+		{"flap 7", 0, forgetAfter},
+		{"flap 7", 1, forgetAfter},
+	} {
 		for absent := c.absent - 2; absent <= c.absent+2; absent++ {
 			p := new(Page)
 			observe(p, page("a"), page("a", c.text))
-			if c.back {
-				observe(p, page("a"), page("a", c.text))
+			if c.back > 0 {
+				observe(p, page("a"))
+			}
+			for range c.back {
+				observe(p, page("a", c.text))
 			}
 			var texts []string
 			for k := range absent {
@@ -422,8 +460,8 @@ func TestForgotten(t *testing.T) {
 				observe(p, page(append([]string{"a"}, texts...)...))
 			}
 			_, known := p.entry(copyOf(page(c.text)).text.blocks[2].hash) // behind the title and the menu
-			require.Equal(t, absent < c.absent, known, "%q, %v, %d", c.text, c.back, absent)
-			if c.back {
+			require.Equal(t, absent < c.absent, known, "%q, %d, %d", c.text, c.back, absent)
+			if c.back > 0 {
 				require.Equal(t, !known, observe(p, page(append([]string{"a", c.text}, texts...)...)).Body, "%q, %d", c.text, absent)
 			}
 		}
