@@ -165,7 +165,7 @@ func (p *Page) keep(s *changes, teach bool) {
 			}
 			e.run, e.gone = 1, 0
 		case now:
-			if e.flags&noise != 0 && s.stayed.together(passer{e.place, e.run}) {
+			if !(s.same && p.random(e.place)) && e.flags&noise != 0 && s.stayed.together(passer{e.place, e.run}) {
 				e.flags &^= noise
 			}
 			e.run = min(e.run, 254) + 1
@@ -206,4 +206,11 @@ func (p *Page) keep(s *changes, teach bool) {
 		p.entries = slices.Clone(p.entries)
 	}
 	slices.SortFunc(p.entries, func(a, b entry) int { return cmp.Compare(a.hash, b.hash) })
+}
+
+// random reports whether a place was replaced more often than by one second copy. What
+// came there together and is there at an answer 304, too, need not be another page.
+func (p *Page) random(place uint32) bool {
+	i, ok := p.place(place)
+	return ok && bits.OnesCount16(p.places[i].hits) > noisyHits
 }

@@ -237,6 +237,15 @@ func TestLongRandomList(t *testing.T) {
 		require.Equal(t, body, observe(p.Clone(), draw(k%5)), "copy %d", k)
 		require.Equal(t, same, observe(p, draw(-1)), "copy %d; 62 of 100 are changes where texts that stay end the place", k)
 	}
+	var changes int // where each copy is there for two polls
+	for range 100 {
+		for _, f := range []Finding{observe(p, draw(-1)), p.Same()} {
+			if f.Changed() {
+				changes++
+			}
+		}
+	}
+	require.LessOrEqual(t, changes, 10, "30 where what stays for an answer 304 ends the place")
 }
 
 // Where a site has an error page with its own menu, what comes back after it is no noise, even if the second

@@ -74,7 +74,7 @@ import (
 // come and go. Known to come and go are blocks in noisy places that were masked when they came, or came
 // back, or were in one of two copies fetched within seconds. They are no longer if more than eight of a
 // place came at once, or had left it at once, and all are there again: then there was another page in
-// between.
+// between. That the page is the same once more does not count if the place had three hits or more.
 //
 // Changes: a block that is new is a change. So is a block that returns for the first time, and a
 // block that is gone after it was in at least three copies in a row.
