@@ -165,7 +165,7 @@ func (p *Page) keep(s *changes, teach bool) {
 			}
 			e.run, e.gone = 1, 0
 		case now:
-			if !(s.same && p.random(e.place)) && e.flags&noise != 0 && s.stayed.together(passer{e.place, e.run}) {
+			if e.flags&noise != 0 && s.stayed.together(passer{e.place, e.run}) && !(s.same && p.random(e.place)) {
 				e.flags &^= noise
 			}
 			e.run = min(e.run, 254) + 1
@@ -208,8 +208,8 @@ func (p *Page) keep(s *changes, teach bool) {
 	slices.SortFunc(p.entries, func(a, b entry) int { return cmp.Compare(a.hash, b.hash) })
 }
 
-// random reports whether a place was replaced more often than by one second copy. What
-// came there together and is there at an answer 304, too, need not be another page.
+// random reports whether texts of a place were replaced more often than in one second copy. What came there
+// together and is there at an answer 304, too, need not be another page.
 func (p *Page) random(place uint32) bool {
 	i, ok := p.place(place)
 	return ok && bits.OnesCount16(p.places[i].hits) > noisyHits
