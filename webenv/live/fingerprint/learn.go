@@ -190,7 +190,18 @@ func (p *Page) keep(s *changes, teach bool) {
 			e.kind = 0 // of a block of HTML; a page that is saved as JSON has none
 		}
 	}
-	p.entries = slices.DeleteFunc(p.entries, func(e entry) bool { return e.forgotten() })
+	var rotating [numberOfKinds]int
+	for _, e := range p.entries {
+		if e.rotates() {
+			rotating[e.kind]++
+		}
+	}
+	p.entries = slices.DeleteFunc(p.entries, func(e entry) bool {
+		if e.rotates() && rotating[e.kind] >= fewNoisy {
+			return e.gone >= forgetRotating
+		}
+		return e.gone >= forgetAfter
+	})
 	for _, e := range s.fresh {
 		e.run = 1
 		if teach {

@@ -32,9 +32,9 @@ import (
 //   - changes of attributes, link targets, images, scripts and most punctuation in HTML;
 //   - the order of the blocks;
 //   - what scripts would render;
-//   - the second return to a text of the last 16 copies that differed, and further ones to a text
-//     without a number of the last 32 that was last there for four copies or fewer, unless the text
-//     stayed for twelve copies (the first return is a change);
+//   - the second return to a text of the last 16 copies that differed, and further ones to a text of the
+//     last 32 that is like an advertisement (below), unless the text stayed for twelve copies (the first
+//     return is a change);
 //   - text that changes in place at every poll, or twice within 16 polls after four polls or fewer
 //     each time. It looks like a clock. Set Numbers if it is what you are after;
 //   - text of a list where half of the blocks of its kind (below) change by themselves, unless it was
@@ -65,9 +65,9 @@ import (
 //
 // # How it works
 //
-// The table: it holds the blocks of the last 16 copies whose bytes differed, and of the last 32 those
-// without a number that came back and left again after four copies or fewer, such as advertisements, or
-// that only one of two copies fetched within seconds had. In a copy with the same bytes, and in a call
+// The table: it holds the blocks of the last 16 copies whose bytes differed, and of the last 32 those like
+// advertisements: at least three of a kind (below), without a number, that came back and left again after
+// four copies or fewer, or were in one of two copies only. In a copy with the same bytes, and in a call
 // of Same, all blocks count as having stayed. If several blocks have the same text, up to 16 of them are
 // separate blocks. If there are more, their number counts as one more block, in a place of its own. The
 // place of a block is the nearest block before it that was also in the copy before, and is not known to
@@ -134,12 +134,10 @@ type entry struct {
 // passes reports whether the block is known to come and go where its place is noisy.
 func (e *entry) passes() bool { return e.flags&noise != 0 || e.flags&(masked|returned) == masked }
 
-// forgotten reports whether the block has been gone for so long that it is no longer remembered.
-func (e *entry) forgotten() bool {
-	if e.flags&(returned|noise|hasNumber) == returned|noise {
-		return e.gone >= forgetPassers
-	}
-	return e.gone >= forgetAfter
+// rotates reports whether the block is like an advertisement: it came back, was there for shortRun copies or
+// fewer, or in one of two copies fetched within seconds, and has no number.
+func (e *entry) rotates() bool {
+	return e.flags&(returned|noise|hasNumber) == returned|noise
 }
 
 // returns reports whether the block comes back.
@@ -169,11 +167,11 @@ type place struct {
 // Their effect on synthetic noise is measured by go test ./webenv/live/fingerprint -run Noise -v.
 const (
 	forgetAfter = 16 // copies with other bytes after which an absent block is forgotten
-	// forgetPassers is the same for a text without a number that came back before and left after shortRun
-	// copies or fewer, or in a second copy. With 16, an advertisement of 20 that moves with the items of its
-	// page was new again and again.
-	forgetPassers = 32
-	goneAfter     = 3 // copies in a row in which a block must have been for its absence to be a change
+	// forgetRotating is the same for a text that rotates and is one of at least fewNoisy of its kind. With 16, an
+	// advertisement of 20 that moves with the items of its page was new again and again. A single text that
+	// is there from time to time may be an alert.
+	forgetRotating = 32
+	goneAfter      = 3 // copies in a row in which a block must have been for its absence to be a change
 	// shortRun is the most copies in which a replaced block may have been for a hit. With 5 instead
 	// of 4, a price that changes before every twentieth poll is missed in 4.9 % of its changes
 	// instead of 2.8 %, and a clock that stands still at half of the polls is reported at 7.8 % of

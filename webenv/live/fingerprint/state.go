@@ -93,12 +93,12 @@ func (p *Page) decode(d *codec.Decoder) {
 	}
 	p.entries = make([]entry, n)
 	for i := range p.entries {
-		v := entry{hash: d.Uint32(), place: d.Uint32(), run: d.Byte(), gone: d.Byte(), flags: d.Byte()}
+		v := entry{hash: d.Uint32(), place: d.Uint32(), run: d.Byte(), gone: d.ByteIn(0, forgetRotating-1), flags: d.Byte()}
 		if compared == byBlocks {
 			v.kind = kind(d.Byte())
 		}
 		d.Require(v.hash > 0 && (i == 0 || v.hash > p.entries[i-1].hash), "block %d out of order", i)
-		d.Require(v.flags&^allFlags == 0 && (v.run > 0) == (v.gone == 0) && !v.forgotten(), "block %d contradicts itself", i)
+		d.Require(v.flags&^allFlags == 0 && (v.run > 0) == (v.gone == 0), "block %d contradicts itself", i)
 		p.entries[i] = v
 	}
 	d.Require(p.compared() == compared, "no block has a kind")
