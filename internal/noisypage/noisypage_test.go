@@ -17,7 +17,8 @@ func TestPages(t *testing.T) {
 	}
 	type falsely struct{ raw, text bool }
 	all, markup, none := falsely{true, true}, falsely{true, false}, falsely{}
-	want := []falsely{none, markup, all, all, all, all, all, all, all, all, none, markup, all, all, all, all, all, all}
+	want := []falsely{none, markup, all, all, all, all, all, all, all, all, none, markup, all, all, all, all, all, all, all}
+	require.Len(t, want, len(Noises()))
 	for i, n := range Noises() {
 		raw := Measure(1, 0.2, Raw, n)
 		require.Zero(t, raw.Missed, n.Name)
