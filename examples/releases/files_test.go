@@ -26,7 +26,7 @@ func (w *web) files(t *testing.T, version string, files ...string) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, z.Close())
-	w.answers["/a.test/a/@v/"+version+".zip"] = []answer{{body: b.String()}}
+	w.set("/a.test/a/@v/"+version+".zip", []answer{{body: b.String()}})
 }
 
 // unix is midnight of a day of January 2026.
@@ -101,18 +101,18 @@ func TestZips(t *testing.T) {
 	w := fileWeb(t)
 	const at = "/a.test/a/@v/v1.2.0.zip"
 	whole := w.answers[at][0]
-	w.answers[at] = []answer{{body: whole.body[:len(whole.body)/2]}, {status: -1}, whole}
+	w.set(at, []answer{{body: whole.body[:len(whole.body)/2]}, {status: -1}, whole})
 	out, _, err := w.download(t, t.Context(), "", "-files", "a.test/a", "-days", "7")
 	require.NoError(t, err)
 	require.Equal(t, 4, strings.Count(out, "\n"))
 	require.Equal(t, 3, w.requests()[at])
 
-	w.answers[at] = w.answers["/a.test/a/@v/v1.1.0.zip"]
+	w.set(at, w.answers["/a.test/a/@v/v1.1.0.zip"])
 	_, _, err = w.download(t, t.Context(), "", "-files", "a.test/a")
 	require.EqualError(t, err, w.URL+at+`: no zip of this version: it has a file "a.test/a@v1.1.0/x/one"`)
 	require.ErrorIs(t, err, errForeign)
 
-	w.answers[at] = []answer{{body: "no zip"}}
+	w.set(at, []answer{{body: "no zip"}})
 	_, _, err = w.download(t, t.Context(), "", "-files", "a.test/a")
 	require.ErrorIs(t, err, zip.ErrFormat)
 }

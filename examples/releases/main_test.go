@@ -79,14 +79,21 @@ func newWeb(t *testing.T, answers map[string][]answer) *web {
 	return w
 }
 
+// set sets the answers for a path. Requests of a run that ended with an error may still be there.
+func (w *web) set(path string, answers []answer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answers[path] = answers
+}
+
 // module adds a module: pairs of versions and when they were released.
 func (w *web) module(path string, releases ...string) {
 	list := ""
 	for k := 0; k < len(releases); k += 2 {
 		list += releases[k] + "\n"
-		w.answers["/"+path+"/@v/"+releases[k]+".info"] = []answer{{body: info(releases[k], releases[k+1])}}
+		w.set("/"+path+"/@v/"+releases[k]+".info", []answer{{body: info(releases[k], releases[k+1])}})
 	}
-	w.answers["/"+path+"/@v/list"] = []answer{{body: list}}
+	w.set("/"+path+"/@v/list", []answer{{body: list}})
 }
 
 func info(version, at string) string {
@@ -313,7 +320,7 @@ func TestTriesAgain(t *testing.T) {
 			"/a.test/a/@v/v1.0.0.info": append(slices.Clone(first), fine),
 		})
 		if name == "cut" || name == "empty" || name == "four" {
-			w.answers["/a.test/a/@v/list"] = []answer{{body: "v1.0.0\n"}}
+			w.set("/a.test/a/@v/list", []answer{{body: "v1.0.0\n"}})
 		}
 		out, _, err := w.download(t, t.Context(), "a.test/a")
 		require.NoError(t, err, name)
@@ -398,7 +405,7 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		w := newWeb(t, map[string][]answer{})
 		w.module("a.test/a", "v1.0.0", "2026-01-01T00:00:00Z", "v1.1.0", "2026-01-02T00:00:00Z")
-		w.answers["/a.test/a/@v/list"] = append([]answer{{status: 429, retryAfter: after}}, w.answers["/a.test/a/@v/list"]...)
+		w.set("/a.test/a/@v/list", append([]answer{{status: 429, retryAfter: after}}, w.answers["/a.test/a/@v/list"]...))
 		_, _, err := w.download(t, t.Context(), "a.test/a")
 		require.NoError(t, err)
 		require.Equal(t, []time.Duration{time.Second / 2, 90*time.Second - time.Second/2}, w.waits, name)
@@ -431,7 +438,7 @@ func TestUnreadable(t *testing.T) {
 	list := &w.answers["/a.test/a/@v/list"][0]
 	for name, body := range bad {
 		list.body += name + "\n"
-		w.answers["/a.test/a/@v/"+name+".info"] = []answer{{body: body}}
+		w.set("/a.test/a/@v/"+name+".info", []answer{{body: body}})
 	}
 	list.body = "v1.2\n<html>\nlatest\nV1.0.0\n" + strings.ReplaceAll(list.body, "\n", " 2026-01-01T00:00:00Z\r\n")
 	out, said, err := w.download(t, t.Context(), "a.test/a")
@@ -457,7 +464,7 @@ func TestNoList(t *testing.T) {
 	w.module("a.test/a", "v1.0.0", "2026-01-01T00:00:00Z")
 	_, _, err := w.download(t, t.Context(), "a.test/a\na.test/b")
 	require.EqualError(t, err, w.URL+`/a.test/b/@v/list: the answer is no list of versions; it begins with "<!DOCTYPE html>\n<title>Please log in to "`)
-	w.answers["/a.test/b/@v/list"] = []answer{{body: "\n"}}
+	w.set("/a.test/b/@v/list", []answer{{body: "\n"}})
 	out, _, err := w.download(t, t.Context(), "a.test/a\na.test/b")
 	require.NoError(t, err)
 	require.Equal(t, "a.test/a,1767225600\na.test/b\n", out)
@@ -489,11 +496,11 @@ func TestHugeList(t *testing.T) {
 	for k := range 100_000 {
 		fmt.Fprintf(&list, "v0.%d.0\n", k)
 		if name := fmt.Sprintf("v0.%d.0", k); k >= 100_000-300 {
-			w.answers["/a.test/a/@v/"+name+".info"] = []answer{{body: info(name, time.Unix(int64(1.7e9)+int64(k), 0).UTC().Format(time.RFC3339))}}
+			w.set("/a.test/a/@v/"+name+".info", []answer{{body: info(name, time.Unix(int64(1.7e9)+int64(k), 0).UTC().Format(time.RFC3339))}})
 			want += fmt.Sprintf(",%d", int64(1.7e9)+int64(k))
 		}
 	}
-	w.answers["/a.test/a/@v/list"] = []answer{{body: list.String()}}
+	w.set("/a.test/a/@v/list", []answer{{body: list.String()}})
 	w.asking = func(string) { time.Sleep(time.Millisecond) } // has all connections in use
 	out, _, err := w.download(t, t.Context(), "a.test/a", "-versions", "300")
 	require.NoError(t, err)
@@ -509,7 +516,7 @@ func TestEndlessList(t *testing.T) {
 	t.Parallel()
 	w := newWeb(t, map[string][]answer{})
 
-	w.answers["/a.test/a/@v/list"] = []answer{{body: strings.Repeat("v1.0.0\n", longestList/7+1)}}
+	w.set("/a.test/a/@v/list", []answer{{body: strings.Repeat("v1.0.0\n", longestList/7+1)}})
 	_, _, err := w.download(t, t.Context(), "a.test/a")
 	require.ErrorContains(t, err, "/a.test/a/@v/list: the answer has more than 4194304 bytes")
 }
