@@ -186,7 +186,7 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 		if resp.Header.Get(againHeader) != "" {
 			return nil, fmt.Errorf("%w: %s", fetch.ErrAgain, p.Address)
 		}
-		return nil, fmt.Errorf("by %s: %s", p.Address, why)
+		return nil, p.failed(why)
 	}
 	resp.Request, resp.TLS = r, nil
 	resp.Body = &body{resp.Body, resp, p, end}
@@ -196,6 +196,16 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Uncompressed = true
 	}
 	return resp, nil
+}
+
+// failed returns the error of a host that gave no answer, or not all of it. Once the peer is closed
+// that is not known: Close tells the relay before it stops reading, and the relay may answer that
+// its request was canceled.
+func (p *Peer) failed(why string) error {
+	if p.Gone() {
+		return fmt.Errorf("%w: %s: %s", fetch.ErrLost, p.Address, why)
+	}
+	return fmt.Errorf("by %s: %s", p.Address, why)
 }
 
 // A body ends its request when it is closed, and tells a host that ends in the middle from a relay
@@ -214,7 +224,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 		return n, nil
 	}
 	if why := b.resp.Trailer.Get(failedHeader); why != "" {
-		return n, fmt.Errorf("by %s: %s", b.peer.Address, why)
+		return n, b.peer.failed(why)
 	}
 	ended := b.resp.Request.Context().Err() // by who asked
 	switch {

@@ -315,6 +315,62 @@ func TestGone(t *testing.T) {
 	require.Zero(t, p.last)
 }
 
+// lingering is a connection whose relay answers between the two steps of its end: TLS says goodbye
+// before the connection is closed.
+type lingering struct {
+	*tls.Conn
+	leaving  atomic.Bool
+	answered chan struct{}
+}
+
+func (l *lingering) Read(p []byte) (int, error) {
+	n, err := l.Conn.Read(p)
+	if n > 0 && l.leaving.CompareAndSwap(true, false) {
+		close(l.answered)
+	}
+	return n, err
+}
+
+func (l *lingering) Close() error {
+	l.leaving.Store(true)
+	_ = l.CloseWrite()
+	select {
+	case <-l.answered:
+		time.Sleep(10 * time.Millisecond) // until it is read to its end
+	case <-time.After(5 * time.Second):
+	}
+	return l.Conn.Close()
+}
+
+// What a relay says of a request that ended because its peer was closed is not the word of a host.
+func TestAnswerAfterClose(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/silent", "/stalls"} {
+		var b board
+		web := hosts(t)
+		n := newNode(t, &b, plain(), 0)
+		p := n.peer(t, newMember(t, &b))
+		answered := make(chan struct{})
+		dial := p.transport.DialTLSContext
+		p.transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &lingering{Conn: c.(*tls.Conn), answered: answered}, nil
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, _, err := get(t, p, web.URL+path, 10*time.Second)
+			ended <- err
+		}()
+		require.Eventually(t, func() bool { return n.server.Sent() > 0 }, 5*time.Second, time.Millisecond)
+		p.Close()
+		require.ErrorIs(t, <-ended, fetch.ErrLost)
+		<-answered
+	}
+}
+
 // Whatever a host answers is its own affair: the relay is there for the next request.
 func TestOddAnswers(t *testing.T) {
 	t.Parallel()
