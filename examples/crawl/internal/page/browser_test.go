@@ -119,7 +119,7 @@ func TestBrowser(t *testing.T) {
 	require.Empty(t, exceptions)
 }
 
-// What fails is told in words: a search, a page and a button, also when the crawler is gone. One is one.
+// What fails, or has too many answers, is told in words: a search, a page and a button, also when the crawler is gone. One is one.
 func TestBrowserFailures(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)
@@ -147,6 +147,8 @@ func TestBrowserFailures(t *testing.T) {
 	require.Equal(t, "1 poll under way", polls)
 	search("nothing", "No page has that in its URL.")
 	search("fail", "The search failed: broken")
+	search("two", "")
+	search("many", "More pages than these 20 have that in their URL. Write more of it.")
 	require.NoError(t, chromedp.Run(ctx,
 		chromedp.Click(`[data-host="b.test"]`),
 		chromedp.Sleep(2*interval), // in which there is another status

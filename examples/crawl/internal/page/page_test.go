@@ -40,12 +40,15 @@ func (f *fake) Status(context.Context) (Status, error) {
 	}, nil
 }
 
-func (f *fake) Search(_ context.Context, text string, _ int) ([]string, error) {
+func (f *fake) Search(_ context.Context, text string, most int) ([]string, error) {
 	if text == "fail" {
 		return nil, errors.New("broken")
 	}
 	if text == "nothing" {
 		return nil, nil
+	}
+	if text == "many" {
+		return strings.Split(strings.Repeat("http://b.test/ ", most-1)+odd, " "), nil
 	}
 	return []string{odd, "http://b.test/"}, nil
 }

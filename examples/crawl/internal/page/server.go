@@ -25,7 +25,7 @@ var document = template.Must(template.ParseFS(static, "static/page.html"))
 // interval is the time from one status to the next.
 const interval = time.Second
 
-// found is the number of pages that a search returns.
+// found is the number of pages of a search that are shown.
 const found = 20
 
 // remembered is the number of statuses of which the curves of a page that is opened show a point.
@@ -156,8 +156,11 @@ func reply(w http.ResponseWriter, v any, err error) {
 }
 
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
-	urls, err := s.crawl.Search(r.Context(), r.FormValue("q"), found)
-	reply(w, urls, err)
+	urls, err := s.crawl.Search(r.Context(), r.FormValue("q"), found+1)
+	reply(w, struct {
+		URLs []string `json:"urls"`
+		More bool     `json:"more"`
+	}{append([]string{}, urls[:min(len(urls), found)]...), len(urls) > found}, err)
 }
 
 func (s *Server) detail(w http.ResponseWriter, r *http.Request) {

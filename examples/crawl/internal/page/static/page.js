@@ -170,15 +170,16 @@ async function detail(url) {
 $("search").onsubmit = async e => {
   e.preventDefault();
   const answer = await ask("/search?q=" + encodeURIComponent($("q").value));
-  const urls = answer.ok ? JSON.parse(answer.text) || [] : [];
+  const {urls, more} = answer.ok ? JSON.parse(answer.text) : {urls: []};
   $("results").replaceChildren(...urls.map(url => {
     const li = el("li"), b = el("button", url, {type: "button"});
     b.onclick = () => detail(url);
     li.append(b);
     return li;
   }));
-  if (!answer.ok) $("detail").textContent = "The search failed: " + answer.text;
-  else if (!urls.length) $("detail").textContent = "No page has that in its URL.";
+  $("detail").textContent = !answer.ok ? "The search failed: " + answer.text :
+    !urls.length ? "No page has that in its URL." :
+    more ? "More pages than these " + urls.length + " have that in their URL. Write more of it." : "";
   if (urls.length === 1) detail(urls[0]);
 };
 
