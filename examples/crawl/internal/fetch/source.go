@@ -50,7 +50,7 @@ func (f *Fetcher) Get(ctx context.Context, document string, most int64) (body []
 		if last, err := hostOf(resp.Request.URL); err == nil { // after redirects
 			f.rest.document(last, restUntil(resp.Header, now), now)
 		}
-		return nil, "", fmt.Errorf("%s", resp.Status)
+		return nil, "", fmt.Errorf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)) // the host's own text may be of any length
 	}
 	body, err = io.ReadAll(io.LimitReader(resp.Body, most))
 	return body, resp.Request.URL.String(), err

@@ -61,6 +61,27 @@ func TestGet(t *testing.T) {
 	}
 }
 
+// What a host says beside the number of a status is not passed on.
+func TestGetStatus(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 403 %s\r\nContent-Length: 0\r\n\r\n", strings.Repeat("no ", 10_000))
+			_ = c.Close()
+		}
+	}))
+	defer server.Close()
+	direct, err := ParsePoint("direct", false)
+	require.NoError(t, err)
+	_, _, err = newTestFetcher(t, direct).Get(t.Context(), server.URL+"/map.xml", 100)
+	require.EqualError(t, err, "403 Forbidden")
+}
+
 // They take the access points that there are, and no other way.
 func TestGetByProxy(t *testing.T) {
 	t.Parallel()
