@@ -171,7 +171,9 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 			return nil, fmt.Errorf("%w: %s: %w", fetch.ErrRefused, p.Address, err)
 		}
-		p.loses()
+		if !errors.Is(r.Context().Err(), context.Canceled) { // or it was who asked that gave up
+			p.loses()
+		}
 		return nil, fmt.Errorf("%w: %s: %w", fetch.ErrLost, p.Address, err)
 	}
 	p.reached(true)

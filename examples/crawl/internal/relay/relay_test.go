@@ -342,6 +342,27 @@ func (l *lingering) Close() error {
 	return l.Conn.Close()
 }
 
+// A relay is not left alone because who asked gave up, without waiting for as long as it might.
+func TestGivesUp(t *testing.T) {
+	t.Parallel()
+	var b board
+	web := hosts(t)
+	n := newNode(t, &b, plain(), 0)
+	p := n.peer(t, newMember(t, &b))
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL+"/silent", nil)
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := p.RoundTrip(r)
+		ended <- err
+	}()
+	require.Eventually(t, func() bool { return n.server.Sent() > 0 }, 5*time.Second, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-ended, fetch.ErrLost)
+	require.True(t, p.Ready())
+}
+
 // What a relay says of a request that ended because its peer was closed is not the word of a host.
 func TestAnswerAfterClose(t *testing.T) {
 	t.Parallel()
