@@ -196,7 +196,8 @@ func TestTransportCompressed(t *testing.T) {
 		ok(zipped(nonce(1, "one"))), ok(zipped(nonce(2, "one"))), ok(zipped(nonce(3, "two"))),
 		ok(zipped(nonce(4, "two"))[:30]), ok(zipped(nonce(5, "two"))), // breaks off
 		ok(nonce(6, "two")), ok("<p>two<p>3"), ok("<p>two<p>3"), // not compressed
-		ok(zipped(nonce(7, "two<p>four"))), ok(zipped(nonce(8, "two<p>four"))), // closed early
+		ok(zipped(nonce(7, "two<p>four")) + "\n"), ok(zipped(nonce(8, "two")) + zipped("<p>four")), // the second one closed early
+		ok(zipped(nonce(8, "two")) + zipped("<p>four") + "\n<p>five"), // not of the content
 		ok(zipped(nonce(9, "kept"+long))), ok(zipped(nonce(10, "kept"+long+"<p>more"))), // ends elsewhere
 	}}
 	var got Poll
@@ -208,7 +209,8 @@ func TestTransportCompressed(t *testing.T) {
 	}{{-1, true, false, nil}, {-1, false, false, nil}, {-1, false, true, nil},
 		{-1, false, false, io.ErrUnexpectedEOF}, {-1, false, false, nil},
 		{-1, false, false, nil}, {-1, false, true, nil}, {-1, false, false, nil},
-		{-1, false, true, nil}, {30, false, false, ErrClosedEarly}, {-1, false, true, nil}, {-1, false, false, nil}} {
+		{-1, false, true, nil}, {30, false, false, ErrClosedEarly}, {-1, false, false, nil},
+		{-1, false, true, nil}, {-1, false, false, nil}} {
 		roundTrip(t, transport, get(t, "http://web.test/"), c.read)
 		require.ErrorIs(t, got.Err, c.err, "poll %d", k)
 		require.Equal(t, [2]bool{c.first, c.changed}, [2]bool{got.First, got.Changed}, "poll %d", k)

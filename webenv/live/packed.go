@@ -38,15 +38,24 @@ func (c *packed) Write(b []byte) (int, error) {
 // unpack returns the content with the decompressed body written to it, its size, and whether that is
 // only the beginning. Some bodies are not compressed although their header says so.
 func (c *packed) unpack() (plain content, size int64, longer bool, err error) {
-	z, err := gzip.NewReader(bytes.NewReader(c.held.Bytes()))
+	body := bytes.NewReader(c.held.Bytes())
+	z, err := gzip.NewReader(body)
 	if err != nil {
 		n, err := c.content.Write(c.held.Bytes())
 		return c.content, int64(n), c.longer, err
 	}
 	limited := &io.LimitedReader{R: z, N: defaultMaxBytes}
-	size, err = io.Copy(c.content, limited)
+	for err == nil {
+		z.Multistream(false) // the body may be several in a row, with anything behind them
+		_, err = io.Copy(c.content, limited)
+		rest := c.held.Bytes()[c.held.Len()-body.Len():]
+		if err != nil || limited.N == 0 || !bytes.HasPrefix(rest, []byte("\x1f\x8b")) {
+			break
+		}
+		err = z.Reset(body)
+	}
 	if c.longer && errors.Is(err, io.ErrUnexpectedEOF) {
 		err = nil
 	}
-	return c.content, size, c.longer || limited.N == 0, err
+	return c.content, defaultMaxBytes - limited.N, c.longer || limited.N == 0, err
 }

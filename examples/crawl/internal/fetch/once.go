@@ -40,7 +40,10 @@ func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 		},
 	}
-	resp, err := o.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	out := r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
+	out.Header = r.Header.Clone()
+	packs := AskGzip(out.Header)
+	resp, err := o.Transport.RoundTrip(out)
 	if conn != nil && errors.Is(err, context.DeadlineExceeded) { // HTTP/2 would go on with it, though nobody may be there
 		_ = conn.Close()
 	}
@@ -49,6 +52,9 @@ func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if err != nil {
 		return nil, blame(err, looking.Load())
+	}
+	if packs {
+		Unpack(resp)
 	}
 	resp.Request = r
 	return resp, nil

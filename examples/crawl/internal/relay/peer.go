@@ -2,7 +2,6 @@ package relay
 
 import (
 	"bufio"
-	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -57,7 +55,7 @@ func NewPeer(id *Identity, address, key string) *Peer {
 	p.gone, p.leave = context.WithCancel(context.Background())
 	dialer := tls.Dialer{NetDialer: &net.Dialer{}, Config: id.config(func(k string) bool { return k == key })}
 	p.transport = http.Transport{
-		MaxIdleConnsPerHost: turns, IdleConnTimeout: idle, DisableCompression: true, // see unpacked
+		MaxIdleConnsPerHost: turns, IdleConnTimeout: idle, DisableCompression: true, // see fetch.Unpack
 		// The relay adds headers to those of a host.
 		MaxResponseHeaderBytes: 2 * fetch.LongestHeader,
 		DialTLSContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -150,10 +148,7 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	// A POST is not sent again by net/http, unless nothing was sent at all.
 	to := &http.Request{Method: http.MethodPost, URL: &url.URL{Scheme: "https", Host: p.Address, Path: "/"}, Header: passed(r.Header)}
-	packs := to.Header.Get("Accept-Encoding") == "" && to.Header.Get("Range") == ""
-	if packs {
-		to.Header.Set("Accept-Encoding", "gzip")
-	}
+	packs := fetch.AskGzip(to.Header)
 	to.Header.Set(targetHeader, r.URL.String())
 	to.Header.Set(timeoutHeader, timeout.String())
 	began, connected := time.Now(), false
@@ -192,10 +187,8 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp.Request, resp.TLS = r, nil
 	resp.Body = &body{resp.Body, resp, p, end}
-	if packs && strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
-		resp.Body = &unpacked{ReadCloser: resp.Body}
-		resp.Header.Del("Content-Encoding")
-		resp.Uncompressed = true
+	if packs {
+		fetch.Unpack(resp)
 	}
 	return resp, nil
 }
@@ -244,23 +237,4 @@ func (b *body) Read(p []byte) (n int, err error) {
 func (b *body) Close() error {
 	defer b.end()
 	return b.ReadCloser.Close()
-}
-
-// An unpacked is the content of a body in gzip, as a http.Transport has it. It reads a body from
-// outside: what cannot be unpacked is what the host sent, and not the end of a relay.
-type unpacked struct {
-	io.ReadCloser
-	gzip *gzip.Reader
-	err  error
-}
-
-// Read implements io.Reader.
-func (u *unpacked) Read(p []byte) (int, error) {
-	if u.gzip == nil && u.err == nil {
-		u.gzip, u.err = gzip.NewReader(u.ReadCloser)
-	}
-	if u.err != nil {
-		return 0, u.err
-	}
-	return u.gzip.Read(p)
 }

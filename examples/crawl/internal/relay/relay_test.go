@@ -450,7 +450,7 @@ func TestBrokenGzip(t *testing.T) {
 	whole := packed.String()
 	wrong := []byte(whole)
 	wrong[len(wrong)/2] ^= 0xff
-	bodies := map[string]string{"/plain": "<p>text</p>", "/half": whole[:len(whole)/2], "/wrong": string(wrong), "/whole": whole, "/empty": ""}
+	bodies := map[string]string{"/plain": "<p>text</p>", "/half": whole[:len(whole)/2], "/wrong": string(wrong), "/whole": whole, "/empty": "", "/tail": whole + "\n"}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = io.WriteString(w, bodies[r.URL.Path])
