@@ -197,7 +197,7 @@ func TestTransportCompressed(t *testing.T) {
 		ok(zipped(nonce(4, "two"))[:30]), ok(zipped(nonce(5, "two"))), // breaks off
 		ok(nonce(6, "two")), ok("<p>two<p>3"), ok("<p>two<p>3"), // not compressed
 		ok(zipped(nonce(7, "two<p>four")) + "\n"), ok(zipped(nonce(8, "two")) + zipped("<p>four")), // the second one closed early
-		ok(zipped(nonce(8, "two")) + zipped("<p>four") + "\n<p>five"), // not of the content
+		ok(zipped(nonce(8, "two")) + zipped("<p>four") + "\n<p>five"),                   // not of the content
 		ok(zipped(nonce(9, "kept"+long))), ok(zipped(nonce(10, "kept"+long+"<p>more"))), // ends elsewhere
 	}}
 	var got Poll
