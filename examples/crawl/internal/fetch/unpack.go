@@ -23,7 +23,9 @@ func AskGzip(h http.Header) bool {
 // does. Unlike that it takes a body that is not, and one with something else behind it, as browsers do:
 // a server whose compressed text is followed by a line break would fail at each poll.
 func Unpack(resp *http.Response) {
-	if !strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+	switch strings.ToLower(resp.Header.Get("Content-Encoding")) {
+	case "gzip", "x-gzip": // the same (RFC 9110, section 8.4.1.3)
+	default:
 		return
 	}
 	resp.Body = &unpacked{ReadCloser: resp.Body}

@@ -84,7 +84,7 @@ func TestUnpacksByItself(t *testing.T) {
 	packed := pack("text") + "\n"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Accept-Encoding") == "gzip" {
-			w.Header().Set("Content-Encoding", "gzip")
+			w.Header().Set("Content-Encoding", "x-gzip")
 			_, _ = io.WriteString(w, packed)
 			return
 		}
