@@ -66,13 +66,23 @@ type Config struct {
 
 // A Version is a copy of a page that differs from the one before, or the first.
 type Version struct {
+	URL       string // of the page
+	Location  string // from where it came, if redirects led there
+	Redirects []Redirect
+	Poll      live.Poll
+	At        time.Time
+	Header    http.Header
+	Body      []byte
+	Proto     string
+	Cut       bool // it is longer than what was read
+}
+
+// A Redirect is an answer on the way to a page.
+type Redirect struct {
 	URL    string
-	Poll   live.Poll
-	At     time.Time
+	Status int
 	Header http.Header
-	Body   []byte
 	Proto  string
-	Cut    bool // it is longer than what was read
 }
 
 // A Result is what a poll came to.
@@ -402,6 +412,9 @@ func (f *Fetcher) get(ctx context.Context, client *http.Client, id uint64, page 
 	}
 	defer resp.Body.Close()
 	v = Version{URL: page, Header: resp.Header, Proto: resp.Proto}
+	if all, location := redirectsTo(resp); len(all) > 0 {
+		v.Redirects, v.Location = all, location
+	}
 	limited := io.LimitReader(resp.Body, f.cfg.MaxBytes)
 	if f.cfg.Keep == nil {
 		_, err = io.Copy(io.Discard, limited)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -273,6 +274,22 @@ func (t timed) try(r *http.Request) (*http.Response, error) {
 	}
 	resp.Body = timedBody{resp.Body, cancel}
 	return resp, nil
+}
+
+// redirectsTo returns the redirects that led to an answer, and the URL that it is of.
+func redirectsTo(resp *http.Response) (all []Redirect, url string) {
+	for before := resp.Request.Response; before != nil; before = before.Request.Response {
+		all = append(all, Redirect{sent(before.Request.URL), before.StatusCode, before.Header, before.Proto})
+	}
+	slices.Reverse(all)
+	return all, sent(resp.Request.URL)
+}
+
+// sent returns a URL without what is of the user's own.
+func sent(u *url.URL) string {
+	v := *u
+	v.User, v.Fragment, v.RawFragment = nil, "", ""
+	return v.String()
 }
 
 type timedBody struct {

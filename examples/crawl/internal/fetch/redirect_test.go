@@ -395,3 +395,45 @@ func TestCutVersions(t *testing.T) {
 		require.Len(t, kept[0].Body, min(length, most))
 	}
 }
+
+// A version that came by redirects says by which, and where they led.
+func TestRedirectedVersions(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/a":
+			http.Redirect(w, r, "/b?q#part", http.StatusMovedPermanently)
+		case "/b":
+			http.Redirect(w, r, "c", http.StatusFound)
+		case "/c":
+			_, _ = io.WriteString(w, "text")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer web.Close()
+	direct, err := ParsePoint("direct", false)
+	require.NoError(t, err)
+	var kept []Version
+	f, err := New(Config{UserAgent: "test (+http://test.test)", Clock: clock.NewReal(), Points: []Point{direct}, Keep: func(_ context.Context, v Version) error {
+		kept = append(kept, v)
+		return nil
+	}})
+	require.NoError(t, err)
+	for _, path := range []string{"/a", "/c"} {
+		require.NoError(t, f.Poll(t.Context(), 1, web.URL+path, nil).Err)
+	}
+	require.Len(t, kept, 2)
+	require.Equal(t, web.URL+"/a", kept[0].URL)
+	require.Equal(t, web.URL+"/c", kept[0].Location)
+	require.Equal(t, "text", string(kept[0].Body))
+	require.Len(t, kept[0].Redirects, 2)
+	for i, want := range []Redirect{{web.URL + "/a", 301, http.Header{"Location": {"/b?q#part"}}, "HTTP/1.1"}, {web.URL + "/b?q", 302, http.Header{"Location": {"/c"}}, "HTTP/1.1"}} {
+		got := kept[0].Redirects[i]
+		require.Equal(t, want.Header.Get("Location"), got.Header.Get("Location"))
+		got.Header = want.Header
+		require.Equal(t, want, got)
+	}
+	require.Empty(t, kept[1].Location)
+	require.Empty(t, kept[1].Redirects)
+}

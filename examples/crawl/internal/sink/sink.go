@@ -33,19 +33,20 @@ type Sink func(context.Context, fetch.Version) error
 
 // A note is what is told of a version.
 type note struct {
-	URL    string    `json:"url"`
-	Time   time.Time `json:"time"`
-	First  bool      `json:"first,omitempty"` // the first copy
-	Minor  bool      `json:"minor,omitempty"` // menus, headers, footers or the title changed, too
-	Status int       `json:"status"`
-	Type   string    `json:"type,omitempty"`
-	Bytes  int       `json:"bytes"`
-	SHA256 string    `json:"sha256"`
+	URL      string    `json:"url"`
+	Location string    `json:"location,omitempty"` // where redirects led
+	Time     time.Time `json:"time"`
+	First    bool      `json:"first,omitempty"` // the first copy
+	Minor    bool      `json:"minor,omitempty"` // menus, headers, footers or the title changed, too
+	Status   int       `json:"status"`
+	Type     string    `json:"type,omitempty"`
+	Bytes    int       `json:"bytes"`
+	SHA256   string    `json:"sha256"`
 }
 
 func noteOf(v fetch.Version) note {
 	sum := sha256.Sum256(v.Body)
-	return note{v.URL, v.At.UTC(), v.Poll.First, v.Poll.Minor, v.Poll.Status, v.Header.Get("Content-Type"), len(v.Body), hex.EncodeToString(sum[:])}
+	return note{v.URL, v.Location, v.At.UTC(), v.Poll.First, v.Poll.Minor, v.Poll.Status, v.Header.Get("Content-Type"), len(v.Body), hex.EncodeToString(sum[:])}
 }
 
 // Lines writes a line of JSON for each version. One that could not be written whole, as the disk is full, is a line

@@ -145,6 +145,41 @@ func archived(t *testing.T, v fetch.Version) string {
 	return string(text)
 }
 
+// A page that was reached by redirects is archived where they led, behind a record of each of them. In the JSON
+// it has the URL of the list.
+func TestRedirected(t *testing.T) {
+	t.Parallel()
+	v := version("<p>one")
+	v.Location = "http://a.test/new"
+	v.Redirects = []fetch.Redirect{
+		{URL: v.URL, Status: 301, Header: http.Header{"Location": {"/mid"}, "Content-Length": {"20"}}, Proto: "HTTP/1.1"},
+		{URL: "http://a.test/mid", Status: 302, Header: http.Header{"Location": {"/new"}}, Proto: "HTTP/2.0"},
+	}
+	_, text, _ := strings.Cut(archived(t, v), "WARC-Type: response")
+	records := strings.Split(text, "WARC-Type: response")
+	require.Len(t, records, 3)
+	for i, want := range []struct {
+		url, location string
+		status        int
+		body          string
+	}{{v.URL, "/mid", 301, ""}, {"http://a.test/mid", "/new", 302, ""}, {v.Location, "", 200, "<p>one"}} {
+		head, block, ok := strings.Cut(records[i], "\r\n\r\n")
+		require.True(t, ok)
+		require.Contains(t, head, "WARC-Target-URI: "+want.url+"\r\n")
+		require.Equal(t, i == 1, strings.Contains(head, "WARC-Protocol: h2\r\n"))
+		resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(block)), nil)
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, want.body, string(body))
+		require.Equal(t, want.status, resp.StatusCode)
+		require.Equal(t, want.location, resp.Header.Get("Location"))
+	}
+	require.Equal(t, "20", v.Redirects[0].Header.Get("Content-Length"))
+	n := noteOf(v)
+	require.Equal(t, []string{v.URL, v.Location}, []string{n.URL, n.Location})
+}
+
 // An answer by HTTP/2 has the status line of HTTP/1.1, as many readers of archives know no other, and says by what
 // it came beside it.
 func TestWARCOfHTTP2(t *testing.T) {

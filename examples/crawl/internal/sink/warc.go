@@ -3,6 +3,7 @@ package sink
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/rand"
@@ -58,7 +59,7 @@ func NewWARC(name, userAgent string) (*WARC, error) {
 	}
 	if err == nil {
 		info := fmt.Sprintf("software: recrawl/examples/crawl\r\nformat: WARC File Format 1.1\r\nhttp-header-user-agent: %s\r\n", userAgent)
-		err = w.write("warcinfo", "", time.Now(), "application/warc-fields", []byte(info), "")
+		err = w.write(record("warcinfo", "", time.Now(), "application/warc-fields", []byte(info), ""))
 	}
 	if err != nil {
 		_ = w.Close()
@@ -130,37 +131,47 @@ func (c *counter) Read(p []byte) (int, error) {
 // Close closes the file.
 func (w *WARC) Close() error { return errors.Join(w.file.Close(), w.lock.Close()) }
 
-// Keep is the sink.
+// Keep is the sink. A page that was reached by redirects has the URL to which they led, and each of them
+// has a record of its own before it.
 func (w *WARC) Keep(_ context.Context, v fetch.Version) error {
+	var records []byte
+	for _, r := range v.Redirects { // their bodies are not kept
+		records = append(records, response(r.URL, v.At, r.Proto, r.Status, r.Header, nil, "")...)
+	}
+	extra := ""
+	if v.Cut {
+		extra = "WARC-Truncated: length\r\n"
+	}
+	return w.write(append(records, response(cmp.Or(v.Location, v.URL), v.At, v.Proto, v.Poll.Status, v.Header, v.Body, extra)...))
+}
+
+// response returns the record of an answer.
+func response(url string, at time.Time, proto string, status int, header http.Header, body []byte, extra string) []byte {
 	var b bytes.Buffer
-	proto, extra := v.Proto, ""
 	switch proto {
 	case "HTTP/1.0", "HTTP/1.1":
 	case "HTTP/2.0":
-		extra = "WARC-Protocol: h2\r\n"
+		extra += "WARC-Protocol: h2\r\n"
 		fallthrough
 	default: // readers know no other line than that of HTTP/1, in whose form the headers are
 		proto = "HTTP/1.1"
 	}
-	fmt.Fprintf(&b, "%s %d %s\r\n", proto, v.Poll.Status, http.StatusText(v.Poll.Status))
-	header := v.Header.Clone()
+	fmt.Fprintf(&b, "%s %d %s\r\n", proto, status, http.StatusText(status))
+	header = header.Clone()
 	// The length is that of the body, which may have been decoded; its chunks are gone. What decoded it took the
 	// Content-Encoding away: one that is there is of a body that is coded still, as by a server that was not asked.
 	header.Del("Transfer-Encoding")
-	header.Set("Content-Length", fmt.Sprint(len(v.Body)))
+	header.Set("Content-Length", fmt.Sprint(len(body)))
 	_ = header.Write(&b) // a Buffer takes all
 	b.WriteString("\r\n")
-	b.Write(v.Body)
-	sum := sha1.Sum(v.Body)
+	b.Write(body)
+	sum := sha1.Sum(body)
 	extra += "WARC-Payload-Digest: sha1:" + base32.StdEncoding.EncodeToString(sum[:]) + "\r\n"
-	if v.Cut {
-		extra += "WARC-Truncated: length\r\n"
-	}
-	return w.write("response", v.URL, v.At, "application/http;msgtype=response", b.Bytes(), extra)
+	return record("response", url, at, "application/http;msgtype=response", b.Bytes(), extra)
 }
 
-// write appends a record. What is left of one that could not be written whole is cut off.
-func (w *WARC) write(kind, url string, at time.Time, media string, block []byte, extra string) error {
+// record returns a record, compressed by itself.
+func record(kind, url string, at time.Time, media string, block []byte, extra string) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	fmt.Fprintf(z, "WARC/1.1\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:uuid:%s>\r\nWARC-Date: %s\r\n", kind, uuid(), at.UTC().Format(time.RFC3339Nano))
@@ -171,13 +182,18 @@ func (w *WARC) write(kind, url string, at time.Time, media string, block []byte,
 	_, _ = z.Write(block)
 	_, _ = z.Write([]byte("\r\n\r\n"))
 	_ = z.Close()
+	return b.Bytes()
+}
+
+// write appends records. What is left of some that could not be written whole is cut off.
+func (w *WARC) write(records []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, err := w.file.WriteAt(b.Bytes(), w.good); err != nil {
+	if _, err := w.file.WriteAt(records, w.good); err != nil {
 		_ = w.file.Truncate(w.good)
 		return err
 	}
-	w.good += int64(b.Len())
+	w.good += int64(len(records))
 	return nil
 }
 
