@@ -8,9 +8,12 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"strings"
 	"time"
+
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
 	"github.com/recrawl/recrawl/webenv/live"
@@ -125,9 +128,11 @@ func New(cfg Config) (*Fetcher, error) {
 }
 
 // client returns a client for the requests of a poll. The limit of time is that of a context, as the
-// client's own would hide what error it ended, and would count the waits before redirects.
+// client's own would hide what error it ended, and would count the waits before redirects. Cookies are
+// kept until the poll ends: some hosts redirect to the same page again and again without them.
 func (f *Fetcher) client(redirect func(*http.Request, []*http.Request) error) *http.Client {
-	return &http.Client{Transport: timed{router{}, f.cfg.Timeout}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // never fails
+	return &http.Client{Jar: jar, Transport: timed{router{}, f.cfg.Timeout}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		r.URL.RawQuery = sendable(r.URL.RawQuery)
 		return redirect(r, via)
 	}}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"sync"
 	"testing"
 	"time"
@@ -436,4 +437,40 @@ func TestRedirectedVersions(t *testing.T) {
 	}
 	require.Empty(t, kept[1].Location)
 	require.Empty(t, kept[1].Redirects)
+}
+
+// Cookies are sent on within a poll, and forgotten with it.
+func TestCookies(t *testing.T) {
+	t.Parallel()
+	var without, with atomic.Int64
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		if _, err := r.Cookie("seen"); err != nil {
+			without.Add(1)
+			http.SetCookie(w, &http.Cookie{Name: "seen", Value: "1", MaxAge: 3600, Path: "/"})
+			http.Redirect(w, r, r.URL.Path, http.StatusFound)
+			return
+		}
+		with.Add(1)
+		_, _ = io.WriteString(w, "<p>text")
+	}))
+	defer web.Close()
+	direct, err := ParsePoint("direct", false)
+	require.NoError(t, err)
+	f := newTestFetcher(t, direct)
+	var copy []byte
+	for i := range 3 {
+		res := f.Poll(t.Context(), 1, web.URL+"/page", copy)
+		require.NoError(t, res.Err)
+		require.Equal(t, i == 0, res.First)
+		require.False(t, res.Changed)
+		if res.Copy != nil {
+			copy = res.Copy
+		}
+		require.EqualValues(t, i+1, without.Load())
+		require.EqualValues(t, i+1, with.Load())
+	}
 }
