@@ -145,6 +145,9 @@ func (p *poll) read(resp *http.Response) {
 		p.LastModified = time.Unix(p.found.modified, 0).UTC()
 	}
 	if location := resp.Header.Get("Location"); isRedirect(p.Status) && location != "" {
+		if to, err := resp.Location(); err == nil { // some hosts have it now relative, now absolute
+			location = to.String()
+		}
 		p.found = validators{location: keyOf(location), redirect: true}
 	}
 }
