@@ -203,7 +203,7 @@ func (e *Engine) compareAndAppend(ctx context.Context, stream jetstream.Stream, 
 			return 0, full
 		}
 		if e.server != nil && time.Since(first) > mute {
-			return 0, fmt.Errorf("%w in %s: the server does not answer: %w", ErrStorage, e.cfg.Dir, err)
+			return 0, e.silent(err)
 		}
 		if ctx.Err() != nil {
 			return 0, ctx.Err()

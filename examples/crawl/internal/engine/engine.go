@@ -392,9 +392,11 @@ func (e *Engine) Objective() string { return e.stream.CachedInfo().Config.Metada
 func (e *Engine) Shards() int { return e.shards }
 
 // patiently repeats a request until it succeeds or the context ends: a cluster may be electing.
-// An embedded server has no such excuse and is given ten attempts.
+// An embedded server has no such excuse and is given ten attempts. One that does not answer may have no
+// processor to itself, and has as long as for a record.
 func (e *Engine) patiently(ctx context.Context, request func(context.Context) error) error {
-	for k, began := 1, time.Now(); ; k++ {
+	first := time.Now()
+	for k, began := 1, first; ; k++ {
 		short, cancel := context.WithTimeout(ctx, attempt)
 		err := request(short)
 		cancel()
@@ -407,12 +409,21 @@ func (e *Engine) patiently(ctx context.Context, request func(context.Context) er
 		if errors.Is(err, nats.ErrMaxPayload) {
 			return fmt.Errorf("%w: %w", ErrTooLarge, err)
 		}
-		if ctx.Err() != nil || e.server != nil && k == 10 {
+		silent := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+		switch {
+		case ctx.Err() != nil, e.server != nil && k >= 10 && !silent:
 			return fmt.Errorf("engine: %w", err)
+		case e.server != nil && time.Since(first) > mute:
+			return e.silent(err)
 		}
 		began = e.complain(began, err)
 		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// silent returns the error of an embedded server that does not answer.
+func (e *Engine) silent(err error) error {
+	return fmt.Errorf("%w in %s: the server does not answer: %w", ErrStorage, e.cfg.Dir, err)
 }
 
 // complain says what is wrong with a cluster if that has lasted too long, and returns since when it
