@@ -78,7 +78,7 @@ func (f *fleet) kill(name string) {
 // await waits for something, and says what the nodes printed if it does not come.
 func (f *fleet) await(what string, done func() bool) {
 	f.t.Helper()
-	for deadline := time.Now().Add(90 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !done(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			for name, n := range f.nodes {
 				f.t.Logf("%s:\n%s", name, n.output.String())
@@ -134,8 +134,8 @@ func (f *fleet) some() (name string) {
 	return name
 }
 
-// buried waits until a node is declared dead.
-func (f *fleet) buried(name string) {
+// buries has a node fall silent, and waits until it is declared dead.
+func (f *fleet) buries(name string, silence func()) {
 	dead := func() (n int) {
 		for _, other := range f.nodes {
 			n += strings.Count(other.output.String(), "it was silent for too long\" node="+name+" ")
@@ -143,6 +143,7 @@ func (f *fleet) buried(name string) {
 		return n
 	}
 	before := dead()
+	silence()
 	f.await("the end of node "+name, func() bool { return dead() > before })
 }
 
@@ -172,9 +173,11 @@ func (f *fleet) stop() {
 	name := f.some()
 	n := f.nodes[name]
 	before := strings.Count(n.output.String(), "joins the cluster again")
-	f.signal(name, syscall.SIGSTOP)
-	stopped := time.Now()
-	f.buried(name)
+	var stopped time.Time
+	f.buries(name, func() {
+		f.signal(name, syscall.SIGSTOP)
+		stopped = time.Now()
+	})
 	f.recovers("node "+name+" is stopped", stopped, *clusterLease)
 	f.signal(name, syscall.SIGCONT)
 	f.await("the node to notice", func() bool { return strings.Count(n.output.String(), "joins the cluster again") > before })
@@ -182,9 +185,11 @@ func (f *fleet) stop() {
 
 func (f *fleet) cutOff() {
 	name := f.some()
-	f.nodes[name].link.sever(true)
-	cut := time.Now()
-	f.buried(name)
+	var cut time.Time
+	f.buries(name, func() {
+		f.nodes[name].link.sever(true)
+		cut = time.Now()
+	})
 	f.recovers("node "+name+" is cut off", cut, *clusterLease)
 	f.nodes[name].link.sever(false)
 }

@@ -85,10 +85,10 @@ func TestSessionClosesConnections(t *testing.T) {
 	dir := t.TempDir()
 	list := filepath.Join(dir, "list")
 	require.NoError(t, os.WriteFile(list, []byte(site.URL+"/"), 0o600))
-	var log output
-	require.NoError(t, run([]string{"-urls", list, "-state", filepath.Join(dir, "state"), "-user-agent", demoAgent, "-page", "", "-delay", "10ms", "-per-day", "1e7", "-for", "1s"}, io.Discard, &log))
-	require.Positive(t, opened.Load(), log.String())
-	require.Eventually(t, func() bool { return open.Load() == 0 }, 5*time.Second, time.Millisecond)
+	for length := time.Second; opened.Load() == 0; length *= 2 { // a machine may be too slow to ask for anything in so short a time
+		require.NoError(t, run([]string{"-urls", list, "-state", filepath.Join(dir, "state"), "-user-agent", demoAgent, "-page", "", "-delay", "10ms", "-per-day", "1e7", "-for", length.String()}, io.Discard, io.Discard))
+	}
+	require.Eventually(t, func() bool { return open.Load() == 0 }, time.Minute, time.Millisecond)
 }
 
 // A list that is edited between runs, with a line that is no URL; the new versions in a folder and
