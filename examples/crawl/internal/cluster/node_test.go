@@ -22,7 +22,7 @@ func joined(t *testing.T, shards int) func(name string) *Node {
 	require.True(t, s.ReadyForConnections(time.Minute))
 	return func(name string) *Node {
 		e, err := engine.Open(t.Context(), engine.Config{
-			Access: engine.Access{URL: s.ClientURL()}, Name: name, Shards: shards, Lease: time.Second, Log: slog.New(slog.DiscardHandler),
+			Access: engine.Access{URL: s.ClientURL()}, Name: name, Shards: shards, Log: slog.New(slog.DiscardHandler),
 		})
 		require.NoError(t, err)
 		t.Cleanup(e.Close)

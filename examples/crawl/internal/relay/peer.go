@@ -31,7 +31,7 @@ const (
 	// share of the time for an answer that a relay has, so that its word that there was none comes
 	// in time.
 	share = 0.9
-	// usual is the time for an answer if who asks has no limit.
+	// usual is what a Peer has.
 	usual = 30 * time.Second
 )
 
@@ -43,6 +43,7 @@ type Peer struct {
 	transport http.Transport
 	gone      context.Context
 	leave     context.CancelFunc
+	usual     time.Duration // the time for an answer if who asks has no limit
 
 	mu   sync.Mutex
 	rest time.Time // it is left alone until then
@@ -51,7 +52,7 @@ type Peer struct {
 
 // NewPeer returns the relay at an address, which must have a key. Close it when its node is gone.
 func NewPeer(id *Identity, address, key string) *Peer {
-	p := &Peer{Address: address, Key: key}
+	p := &Peer{Address: address, Key: key, usual: usual}
 	p.gone, p.leave = context.WithCancel(context.Background())
 	dialer := tls.Dialer{NetDialer: &net.Dialer{}, Config: id.config(func(k string) bool { return k == key })}
 	p.transport = http.Transport{
@@ -142,7 +143,7 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	stop := context.AfterFunc(p.gone, cancel)
 	end := func() { stop(); cancel() }
-	timeout := usual
+	timeout := p.usual
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = time.Duration(share * float64(time.Until(deadline)))
 	}
