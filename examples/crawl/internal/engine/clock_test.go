@@ -85,7 +85,7 @@ func whenServersAreSet(t *testing.T, test func(t *testing.T, via *wire, days int
 // A node is there while it speaks, and dead when it falls silent, also while the clock of the servers is set.
 func TestServersClock(t *testing.T) {
 	whenServersAreSet(t, func(t *testing.T, via *wire, days int) {
-		const lease = time.Second
+		const lease = 3 * time.Second // of which the machine may take some
 		one, two := node(t, "nats://"+via.address, "one", lease), node(t, "nats://"+via.address, "two", lease)
 		s := own(t, two)
 		appendAll(t, s, "a")
@@ -124,7 +124,7 @@ func TestServersClock(t *testing.T) {
 // for its end, also while the clock of the servers is set.
 func TestComeBackServersClock(t *testing.T) {
 	whenServersAreSet(t, func(t *testing.T, via *wire, days int) {
-		const lease = time.Second
+		const lease = 3 * time.Second // of which the machine may take some
 		cfg := engine.Config{Access: engine.Access{URL: "nats://" + via.address}, Name: "one", Lease: lease}
 		one := open(t, cfg)
 		s := own(t, one)

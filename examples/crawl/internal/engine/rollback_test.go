@@ -76,7 +76,8 @@ func (f *far) keep(stream string) (back func()) {
 func TestServersLoseTheEnd(t *testing.T) {
 	t.Parallel()
 	f := serveFrom(t, t.TempDir())
-	one, two := node(t, f.url, "one", 2*time.Second), node(t, f.url, "two", 2*time.Second)
+	const lease = 4 * time.Second // of which the machine may take some
+	one, two := node(t, f.url, "one", lease), node(t, f.url, "two", lease)
 	s := own(t, two)
 	appendAll(t, s, "a")
 	back := f.keep("")

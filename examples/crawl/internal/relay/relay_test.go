@@ -170,9 +170,11 @@ func TestPass(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	require.Contains(t, body, long)
-	p.usual = 2 * time.Second // for the relay, whose word is waited for
 	for _, path := range []string{"/cut", "/stalls"} {
-		resp, body, err = get(t, p, web.URL+path, 0)
+		// The relay's word is waited for, which is another one if the machine had no time for the first half.
+		for p.usual, body = time.Second, ""; body == "" && p.usual < time.Minute; p.usual *= 2 {
+			resp, body, err = get(t, p, web.URL+path, 0)
+		}
 		require.NotNil(t, resp)
 		require.Error(t, err, path)
 		require.NotErrorIs(t, err, fetch.ErrLost, path)
