@@ -297,7 +297,7 @@ func Restored(ctx context.Context, e *engine.Engine, number int, cfg knapsack.Ra
 	}
 	s, err := restore(ctx, log, number, cfg)
 	if err != nil {
-		log.Release(ctx)
+		log.Release(context.WithoutCancel(ctx)) // a node that stops gives it up, too
 		return nil, nil, err
 	}
 	return s, log, nil
