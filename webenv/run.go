@@ -161,9 +161,14 @@ func Run(env Env, sched Scheduler, cfg RunConfig) (Result, error) {
 	if r.cfg.Duration == 0 {
 		r.cfg.Duration = float64(polls) / r.cfg.Rate
 	}
-	if end := cfg.Start + r.cfg.Duration; !(end > cfg.Start) || math.IsInf(end, 1) {
+	r.end = cfg.Start + r.cfg.Duration
+	if !(r.end > cfg.Start) || math.IsInf(r.end, 1) {
 		return Result{}, fmt.Errorf("%w: a duration of %v from %v", ErrConfig, r.cfg.Duration, cfg.Start)
 	}
+	// At a late start floats are far apart, and the end may be rounded. The run lasts until the
+	// rounded end.
+	r.cfg.Duration = r.end - cfg.Start
+	r.unit = scaleOf(r.cfg.Duration)
 	r.buckets = newBuckets(cfg.Buckets, cfg.Start, r.cfg.Duration)
 	if err := r.all(polls); err != nil {
 		return r.stopped(), err
@@ -191,18 +196,20 @@ type run struct {
 	sched  Scheduler
 	cfg    RunConfig
 
+	end      float64
 	total    float64 // scaled weight of all pages
 	scale    float64 // a power of two, by which weights are multiplied
+	unit     float64 // a power of two, by which stale times and delays are multiplied
 	rng      *rand.Rand
 	inFlight heap.Heap[flight]
 	sent     int
 	now      float64 // time of the latest event
 
 	result  Result
-	stale   float64 // page-time in which the copy was not current
-	age     float64 // integral of the age over page-time
+	stale   float64 // scaled page-time in which the copy was not current
+	age     float64 // integral of the scaled age over scaled page-time
 	changes float64 // weight of all changes
-	delay   float64 // sum of their delays by weight
+	delay   float64 // sum of their scaled delays by weight
 	buckets buckets
 }
 
@@ -295,13 +302,18 @@ func (r *run) weigh() error {
 		if !(r.total > 0) || math.IsInf(r.total, 1) {
 			return fmt.Errorf("%w: the weights sum to %v", ErrConfig, r.total)
 		}
-		// The scaled weights have a sum between ½ and 1, or a little less if they are all tiny, so
-		// that page-time stays finite. Scaling by a power of two rounds nothing.
-		_, exponent := math.Frexp(r.total)
-		r.scale = math.Ldexp(1, -max(exponent, -1000))
+		r.scale = scaleOf(r.total)
 		r.total *= r.scale
 	}
 	return nil
+}
+
+// scaleOf returns the power of two that brings x between ½ and 1, or a little below if x is tiny. So
+// page-time, and its product with an age, neither overflow nor vanish. Scaling by a power of two
+// rounds nothing.
+func scaleOf(x float64) float64 {
+	_, exponent := math.Frexp(x)
+	return math.Ldexp(1, -max(exponent, -1000))
 }
 
 // mostPolls is the most polls that a duration may have room for. Up to that number floats
@@ -346,13 +358,12 @@ func (r *run) all(polls int) error {
 			r.cfg.Progress(float64(k) / float64(polls))
 		}
 	}
-	end := r.cfg.Start + r.cfg.Duration
-	if err := r.arrive(end); err != nil {
+	if err := r.arrive(r.end); err != nil {
 		return err
 	}
-	r.now = end
+	r.now = r.end
 	for len(r.inFlight) > 0 {
-		if err := r.lose(r.inFlight.Pop().id, end); err != nil {
+		if err := r.lose(r.inFlight.Pop().id, r.end); err != nil {
 			return err
 		}
 	}
@@ -458,7 +469,7 @@ func (r *run) weight(page int) float64 {
 // account counts the page as not current from the first change to the time until.
 func (r *run) account(page int, first, until float64) {
 	since := max(first, r.cfg.Start)
-	w, d := r.weight(page)*r.scale, until-since
+	w, d := r.weight(page)*r.scale, (until-since)*r.unit
 	r.stale += float64(w * d)
 	r.age += float64(w * d * d / 2)
 	r.buckets.stale(w, since, until)
@@ -469,7 +480,7 @@ func (r *run) account(page int, first, until float64) {
 			delay -= before
 		}
 		r.changes += float64(w * changes)
-		r.delay += float64(w * delay)
+		r.delay += float64(w * (delay * r.unit))
 	}
 }
 
@@ -499,12 +510,15 @@ func (r *run) stopped() Result {
 
 // sum sums up.
 func (r *run) sum() Result {
-	pageTime := r.total * r.cfg.Duration
+	pageTime := r.total * (r.cfg.Duration * r.unit)
 	res := r.result
-	res.Freshness = 1 - r.stale/pageTime
-	res.Age = r.age / pageTime
+	res.Freshness = 1
+	if pageTime > 0 { // 0 if the run was stopped at its start
+		res.Freshness = 1 - r.stale/pageTime
+		res.Age = r.age / pageTime / r.unit
+	}
 	if r.changes > 0 {
-		res.Delay = r.delay / r.changes
+		res.Delay = r.delay / r.changes / r.unit
 	}
 	if r.delays == nil {
 		res.Delay = math.NaN()

@@ -342,6 +342,46 @@ func TestRunWeightUnit(t *testing.T) {
 	}
 }
 
+// The unit of time shows in ages, delays and dates alone, however long or short a run is.
+func TestRunTimeUnit(t *testing.T) {
+	t.Parallel()
+	account := func(unit float64, weights []float64) Result {
+		h := &History{Times: [][]float64{{unit, 2 * unit, 7 * unit}, {3 * unit}, {}}}
+		r := must(Run(must(NewReplay(h, 0)), &roundRobin{pages: 3}, RunConfig{Rate: 1 / unit, Duration: 8 * unit, Buckets: 2, Weights: weights}))
+		r.Age, r.Delay = r.Age/unit, r.Delay/unit
+		for i := range r.Curve {
+			r.Curve[i].End /= unit
+		}
+		return r
+	}
+	for _, weights := range [][]float64{nil, {3, 1e-9, 0}} {
+		want := account(1, weights)
+		require.Positive(t, want.Age)
+		require.Positive(t, want.Delay)
+		for _, unit := range []float64{0x1p-1000, 0x1p-500, 0x1p-400, 0x1p600, 0x1p1020} {
+			require.Equal(t, want, account(unit, weights), "a unit of %v", unit)
+		}
+	}
+}
+
+// At a late start floats are far apart. The account is that of the time between the floats at which
+// the run starts and ends.
+func TestRunLateStart(t *testing.T) {
+	t.Parallel()
+	const start = 1 << 54 // floats are 4 apart
+	h := &History{Times: [][]float64{{start + 4}}}
+	r := must(Run(must(NewReplay(h, start)), &roundRobin{pages: 1}, RunConfig{Start: start, Duration: 10.5, Rate: 1e-9, Buckets: 1}))
+	require.InDelta(t, 1-8.0/12, r.Freshness, 1e-15)
+	require.InDelta(t, 64.0/2/12, r.Age, 1e-15)
+	require.InDelta(t, 1-8.0/12, r.Curve[0].Freshness, 1e-15)
+	require.EqualValues(t, start+12, r.Curve[0].End)
+
+	// A run that is stopped before the time has moved at all was never stale.
+	r, err := Run(must(NewReplay(h, start)), &failing{nextErr: ErrUnknown, roundRobin: roundRobin{pages: 1}}, RunConfig{Start: start, Duration: 10})
+	require.ErrorIs(t, err, ErrUnknown)
+	require.Equal(t, Result{Freshness: 1, Curve: []Bucket{}}, r)
+}
+
 type failing struct {
 	roundRobin
 	nextErr, observeErr, backErr error
