@@ -62,8 +62,9 @@ func (a *SPL) Learn(right bool) {
 
 // Stationary returns the share of time at each of the N+1 points in the long run, for a target in
 // [0, 1] and answers that are right with probability correct in (0, 1). With p = correct, the share
-// changes by the factor (1−p)/p from point to point away from the target. The error is ErrConfig.
-// O(N).
+// changes by the factor (1−p)/p from point to point away from the target. At a point that is the
+// target itself the right answer is left, so that point and the one before it have equal shares.
+// The error is ErrConfig. O(N).
 func (a *SPL) Stationary(target, correct float64) ([]float64, error) {
 	a.made()
 	if !(target >= 0 && target <= 1) {

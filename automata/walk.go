@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/recrawl/recrawl/internal/portable"
 )
 
 // A Walk is the rule of a random walk on the amounts (s/N)^λ, with the state s in 1..N. Step moves
@@ -65,7 +67,9 @@ func (w *Walk) State(amount float64) int {
 	case i == 0:
 		return 1
 	case i == len(w.amounts) || amount-w.amounts[i-1] <= w.amounts[i]-amount:
-		return i
+		// Under an extreme exponent several amounts are 0 or 1.
+		i, _ = slices.BinarySearch(w.amounts, w.amounts[i-1])
+		return i + 1
 	default:
 		return i + 1
 	}
@@ -128,7 +132,8 @@ func BirthDeath(up, down []float64) ([]float64, error) {
 			start = s
 			continue // weight e^0
 		}
-		pi[s] = pi[s-1] + math.Log(u) - math.Log(d)
+		// math.Log takes a number below 1e-308 for a greater one on amd64.
+		pi[s] = pi[s-1] + portable.Log(u) - portable.Log(d)
 	}
 	for s := range start {
 		pi[s] = math.Inf(-1)

@@ -52,6 +52,15 @@ func TestWalkStateIsNearest(t *testing.T) {
 	})
 }
 
+// Amounts that an extreme exponent makes equal are equally near.
+func TestWalkStateOfEqualAmounts(t *testing.T) {
+	t.Parallel()
+	low := must(NewWalk(5, 1e5)) // 0, 0, 0, 0, 1
+	require.Equal(t, []int{1, 1, 1, 5, 5}, []int{low.State(-1), low.State(0), low.State(0.5), low.State(0.6), low.State(2)})
+	high := must(NewWalk(5, 1e-300)) // all 1
+	require.Equal(t, []int{1, 1, 1}, []int{high.State(0), high.State(1), high.State(2)})
+}
+
 // page returns the rates up and down of the walk of a page that changes with
 // probability p per slot and is polled with probability x: it is found changed with
 // probability d = p/(1 − (1−p)(1−x)) (Yazidi 2006, whose simulation polls so).
@@ -139,6 +148,10 @@ func TestBirthDeath(t *testing.T) {
 	// An upper end that is never left takes all; so does a lower end.
 	require.Equal(t, []float64{0, 0, 1}, must(BirthDeath([]float64{0.1, 0.1, 0}, []float64{0, 0.5, 0})))
 	require.Equal(t, []float64{1, 0, 0}, must(BirthDeath([]float64{0, 0.1, 0}, []float64{0, 0.5, 0.5})))
+	// The smallest numbers are as good as others.
+	const least = math.SmallestNonzeroFloat64
+	require.InDeltaSlice(t, []float64{0.25, 0.75}, must(BirthDeath([]float64{3 * least, 0}, []float64{0, least})), 1e-12)
+	require.InDelta(t, 0x1p-1070, must(BirthDeath([]float64{0x1p-1070, 0}, []float64{0, 1}))[1], 0x1p-1074)
 	// A drift over many states does not overflow.
 	n := 100_000
 	up, down := make([]float64, n), make([]float64, n)
