@@ -49,8 +49,10 @@ type PackerConfig struct {
 	// Quantum is the unit of weights and capacities. Weights are rounded up to a multiple of it,
 	// capacities down, so that no node is overfilled unnoticed. A weight or capacity has at most
 	// 2^53 quanta. 0 means that the quantum follows the largest capacity told: it is a power of
-	// ten, between 10^−12 and 10^−11 of that capacity, so that short decimals are exact. A capacity
-	// or need is refused if its quantum would be larger than the capacity of some node.
+	// ten, and at most 10^−11 of that capacity, so that short decimals are exact. If needs for a
+	// further resource are told before any capacity for it, its quantum follows the largest need
+	// and is at most 10^−8 of that. A capacity or need is refused if its quantum would be larger
+	// than the capacity of some node.
 	Quantum float64
 }
 
