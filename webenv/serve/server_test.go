@@ -369,6 +369,20 @@ func (c *cycle) Next(float64) (int, error) {
 
 func (c *cycle) Observe(int, float64, bool) error { return nil }
 
+// JSON has no infinity. The truth is JSON even where the square of a long time overflows.
+func TestServerTruthAfterAges(t *testing.T) {
+	t.Parallel()
+	env, err := webenv.NewReplay(&webenv.History{Times: [][]float64{{1}, {}}}, 0)
+	require.NoError(t, err)
+	s, c := serverOf(t, env, Config{})
+	c.Set(1e200)
+	var truth Truth
+	require.NoError(t, json.Unmarshal(do(s, "GET", "/truth").Body.Bytes(), &truth))
+	require.Equal(t, s.Totals(), truth.Totals)
+	require.Equal(t, 0.5, truth.Totals.Freshness)
+	require.Positive(t, truth.Totals.Age)
+}
+
 // The account of a server starts when it is made, not with its environment.
 func TestServerMadeLate(t *testing.T) {
 	t.Parallel()

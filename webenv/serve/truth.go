@@ -57,11 +57,15 @@ func (s *Server) Totals() Totals {
 	}
 	t := s.totals
 	t.Now, t.Freshness = s.now, 1
-	if pageTime := float64(t.Pages) * (s.now - s.start); pageTime > 0 {
-		t.Freshness, t.Age = 1-stale/pageTime, age/pageTime
+	if span := s.now - s.start; span > 0 {
+		t.Freshness, t.Age = 1-perPage(stale, t.Pages)/span, perPage(age, t.Pages)/span
 	}
 	return t
 }
+
+// perPage divides a sum by a number of pages. A sum that has overflowed, as that of ages does after
+// 10^154 units of time, counts as the largest float, because JSON has no infinity.
+func perPage(sum float64, pages int) float64 { return min(sum, math.MaxFloat64) / float64(pages) }
 
 // PageTruth looks at a page and returns the truth about it.
 func (s *Server) PageTruth(page int) PageTruth {
