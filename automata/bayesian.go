@@ -34,9 +34,10 @@ var bayesianFormat = codec.Format{Magic: "recrawl/automata.Bayesian", Version: 1
 //
 // # Cost
 //
-// Time: O(r) for Select, O(1) for Learn; Probability and Converged evaluate an incomplete beta
-// function 256·r times, in O(√n) each for n answers, and as often again for each action of many more
-// answers that the one asked about may still beat. Memory: 24 bytes an action.
+// Time: O(r) for Select, O(1) for Learn. Probability and Converged evaluate an incomplete beta
+// function 256·r times, each time in O(√n) for n answers. They do so once more for each action that
+// has many more answers than the one asked about, and that it may still beat. Memory: 24 bytes an
+// action.
 //
 // # Source
 //

@@ -22,7 +22,11 @@ type Replay struct {
 
 // NewReplay returns an environment that starts at time start. It starts with a copy of each page as
 // it is then, so changes at start or before are never seen. The usual start is the first change
-// ([History.Span]). The error is [ErrName] if only some of the pages have names. O(changes).
+// ([History.Span]). O(changes).
+//
+// The error is [ErrNoPages], [ErrConfig] for a start that is not finite, [ErrTime] for changes of a
+// page that are not finite or not in ascending order, or [ErrName] if only some of the pages have
+// names. NewReplay panics if h is nil.
 func NewReplay(h *History, start float64) (*Replay, error) {
 	if h == nil {
 		panic("webenv: nil history")
