@@ -45,8 +45,10 @@ type Subset[W Weight] struct {
 //   - Largest weight w_max up to 2^22 units and n·w_max up to 2^32: the dynamic programme of
 //     Pisinger (1999) over balanced fillings is exact, in O(n·w_max) time. With up to 44 items it
 //     is taken if it needs fewer steps than the complete core.
-//   - More than 44 items with larger weights: cores of up to 44 items are searched. If none fills
-//     the capacity, the best subset is returned with its gap.
+//   - More than 44 items with larger weights: cores of up to 44 items are searched. The last ones
+//     are for items of almost equal weights: around them, items of about the mean weight are packed
+//     in place of the heaviest. If no core fills the capacity, the best subset is returned with its
+//     gap.
 //
 // # Cost
 //

@@ -137,7 +137,7 @@ func (s *subset) solve(ctx context.Context, most subsetLimits) {
 	}
 	for _, size := range [...]int{20, 26, coreQuick} { // a step up costs eight times as much
 		complete := len(s.w) <= size
-		if s.core(size, nil); s.proved {
+		if s.core(size, lightest); s.proved {
 			return
 		}
 		if complete {
@@ -148,7 +148,8 @@ func (s *subset) solve(ctx context.Context, most subsetLimits) {
 	}
 	n := len(s.w)
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(s.c)))
-	if s.core(coreQuick, rng); s.proved || ctx.Err() != nil {
+	random := func(n, size int) []int { return rng.Perm(n)[:size] }
+	if s.core(coreQuick, random); s.proved || ctx.Err() != nil {
 		return
 	}
 	s.watch = work.NewWatch(ctx)
@@ -164,17 +165,26 @@ func (s *subset) solve(ctx context.Context, most subsetLimits) {
 		return
 	}
 	if n <= most.core {
-		s.proved = s.core(n, nil)
+		s.proved = s.core(n, lightest)
 		return
 	}
 	for size := coreQuick + 4; size <= most.core; size += 4 {
 		if s.proved || ctx.Err() != nil {
 			return
 		}
-		s.core(size, nil)
+		s.core(size, lightest)
 	}
 	for trial := 0; trial < 3 && !s.proved && ctx.Err() == nil; trial++ {
-		s.core(most.core, rng)
+		s.core(most.core, random)
+	}
+	for _, size := range [...]int{coreQuick, most.core} { // for items of almost equal weights
+		before := s.best
+		if s.proved || ctx.Err() != nil {
+			return
+		}
+		if s.core(size, nil); s.best == before {
+			return
+		}
 	}
 }
 
@@ -193,21 +203,39 @@ func (s *subset) reduce() {
 	s.w, s.item, s.chosen = s.w[k:], s.item[k:], s.chosen[k:]
 }
 
-// core fills all but size items greedily to what leaves half the weight of the
-// core to fill, and the rest with the best subset of the core: the lightest items,
-// whose sums are the densest, or random ones. It reports whether it came to an end.
-func (s *subset) core(size int, rng *rand.Rand) bool {
+// lightest returns the positions of the lightest items, whose sums are the densest.
+func lightest(n, size int) []int {
+	core := make([]int, size)
+	for k := range core {
+		core[k] = n - size + k
+	}
+	return core
+}
+
+// core fills all but size items to what leaves half the weight of the core to fill, and the rest with
+// the best subset of the core. pick returns the positions of the core. The other items are taken
+// greedily, the heaviest first.
+//
+// If pick is nil, core and filling are spread over all weights. That is for items of almost equal
+// weights: the heaviest ones weigh so much more than as many others that no subset of the core makes
+// up for it, and there is a whole item too few.
+//
+// It reports whether it came to an end.
+func (s *subset) core(size int, pick func(n, size int) []int) bool {
 	n := len(s.w)
 	size = min(size, n)
 	in := make([]bool, n)
-	var core []int
-	if rng == nil {
-		for i := n - size; i < n; i++ {
-			core = append(core, i)
+	even := pick == nil
+	if even {
+		pick = func(n, size int) []int {
+			core := make([]int, size)
+			for k := range core {
+				core[k] = k * n / size
+			}
+			return core
 		}
-	} else {
-		core = rng.Perm(n)[:size]
 	}
+	core := pick(n, size)
 	half := int64(0)
 	isCore := make([]bool, n)
 	for _, i := range core {
@@ -218,8 +246,14 @@ func (s *subset) core(size int, rng *rand.Rand) bool {
 		half = s.c
 	}
 	room := s.c
+	if even {
+		for _, i := range s.window(isCore, room-half) {
+			in[i] = true
+			room -= s.w[i]
+		}
+	}
 	for i, w := range s.w {
-		if !isCore[i] && w <= room-half {
+		if !isCore[i] && !in[i] && w <= room-half {
 			in[i] = true
 			room -= w
 		}
@@ -250,4 +284,34 @@ func (s *subset) core(size int, rng *rand.Rand) bool {
 	}
 	s.offer(s.c-room+sum, func(i int) bool { return in[i] })
 	return true
+}
+
+// window returns items outside of the core that follow each other by weight: as many of mean weight
+// as fit into room, and the heaviest such ones that fit.
+func (s *subset) window(isCore []bool, room int64) []int {
+	var rest []int
+	total := int64(0)
+	for i, w := range s.w {
+		if !isCore[i] {
+			rest = append(rest, i)
+			total += w
+		}
+	}
+	if room <= 0 || total == 0 {
+		return nil
+	}
+	count := min(int(math.Round(float64(room)/float64(total)*float64(len(rest)))), len(rest))
+	sum := int64(0)
+	for _, i := range rest[:count] {
+		sum += s.w[i]
+	}
+	for begin := 0; ; begin++ {
+		if sum <= room {
+			return rest[begin : begin+count]
+		}
+		if begin+count == len(rest) {
+			return nil
+		}
+		sum += s.w[rest[begin+count]] - s.w[rest[begin]]
+	}
 }

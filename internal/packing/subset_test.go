@@ -75,6 +75,30 @@ func TestSubsetReduces(t *testing.T) {
 	}
 }
 
+// Of items of almost equal weights, the heaviest ones are no filling: no subset of a few others would
+// bring their sum to that of as many of mean weight.
+func TestSubsetOfAlmostEqualItems(t *testing.T) {
+	t.Parallel()
+	for _, spread := range []float64{.001, .03} {
+		rng := rand.New(rand.NewPCG(200, 3))
+		w, c := make([]int64, 200), int64(0)
+		for i := range w {
+			w[i] = int64(1 << 44 * (1 + spread*rng.Float64()))
+			if i < len(w)/2 {
+				c += w[i]
+			}
+		}
+		for name, s := range map[string]Subset{"brief": BriefSubset(w, c), "thorough": MaxSubset(context.Background(), w, c)} {
+			sum := int64(0)
+			for _, i := range s.Items {
+				sum += w[i]
+			}
+			require.LessOrEqual(t, sum, c, name)
+			require.Greater(t, sum, c-1<<20, "%s, a spread of %v", name, spread)
+		}
+	}
+}
+
 // Numbers that no search fills: multiples of 3 but one, and a capacity that is none. With
 // weights up to 5·10⁷, which is 54 sites of up to 50 at a quantum of 1e-6, the dynamic programme
 // took 3 GB. The limits bound what is allocated in all, and so what is in use at a time.
