@@ -16,8 +16,8 @@ import (
 	"github.com/recrawl/recrawl/knapsack"
 )
 
-// sums are what an audit counts.
-type sums struct{ learnt, changes, noise, wrong uint64 }
+// sums are what an audit counts. Late are whole answers for which the crawler did not wait any more.
+type sums struct{ learnt, changes, noise, wrong, late uint64 }
 
 // audit compares the whole log of all shards with what the web answered, and with what the learners
 // say. It returns the polls that were answered and not learnt: those under way when something
@@ -36,7 +36,7 @@ func audit(t *testing.T, web *demo.Web, cfg engine.Config, most int) (lost []tim
 	require.Zero(t, all.wrong)
 
 	require.LessOrEqual(t, len(served), most)
-	unheard := 0 // vetoes that died with the crawler
+	unheard := int(all.late) // and vetoes that died with the crawler: to the web the next request is too early
 	for _, s := range served {
 		lost = append(lost, s.At)
 		if s.Status == 429 {
@@ -47,8 +47,8 @@ func audit(t *testing.T, web *demo.Web, cfg engine.Config, most int) (lost []tim
 	require.LessOrEqual(t, totals.Violations, unheard)
 	require.Zero(t, web.Witness.Trespasses())
 	require.Zero(t, web.Witness.Crowded())
-	t.Logf("learnt from %d answers, %d changes, %d of them or of the others noise; %d polls lost, %d vetoes among them; %d requests against a veto or a Crawl-delay",
-		all.learnt, all.changes, all.noise, len(served), unheard, totals.Violations)
+	t.Logf("learnt from %d answers, %d changes, %d of them or of the others noise; %d polls lost, %d vetoes among them; %d answers came too late; %d requests against a veto or a Crawl-delay",
+		all.learnt, all.changes, all.noise, len(served), unheard-int(all.late), all.late, totals.Violations)
 	return lost
 }
 
@@ -75,7 +75,10 @@ func auditShard(t *testing.T, e *engine.Engine, number int, served map[uint64]de
 			require.True(t, unreached, "a poll that the web did not see, or learnt twice: %+v", v)
 			return nil
 		}
-		if v.Result == shard.Failed && v.Status == 0 { // what the web answered did not arrive in time
+		if v.Result == shard.Failed && (v.Status == 0 || v.Took >= answerTimeout*8/10) { // what the web answered did not arrive in time, or not all of it
+			if !s.Aborted {
+				own.late++
+			}
 			return nil
 		}
 		require.Equal(t, s.Aborted || s.Status >= 400, !v.Result.Answered() && v.Result != shard.First, "%+v, served %+v", v, s)
@@ -114,6 +117,7 @@ func auditShard(t *testing.T, e *engine.Engine, number int, served map[uint64]de
 	all.changes += own.changes
 	all.noise += own.noise
 	all.wrong += own.wrong
+	all.late += own.late
 }
 
 // noisy reports whether the host has pages that have to be learnt.

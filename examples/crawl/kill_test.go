@@ -74,7 +74,10 @@ func misbehaving(t *testing.T, pages int) (web *demo.Web, list string) {
 	return web, list
 }
 
-const killWorkers = 8
+const (
+	killWorkers   = 8
+	answerTimeout = 2 * time.Second // of which a relay leaves some for the way back
+)
 
 func crawlArgs(web *demo.Web, list, state string, more ...string) []string {
 	if state != "" { // else the servers of -nats keep it
@@ -82,7 +85,7 @@ func crawlArgs(web *demo.Web, list, state string, more ...string) []string {
 	}
 	return append([]string{
 		"-urls", list, "-via", web.Proxy(), "-user-agent", demoAgent, "-per-day", fmt.Sprint(600 * 86400),
-		"-delay", "1ms", "-timeout", "2s", "-id-header", demo.IDHeader, "-groups", "4", "-workers", fmt.Sprint(killWorkers), "-keep-log", "-page", "",
+		"-delay", "1ms", "-timeout", answerTimeout.String(), "-id-header", demo.IDHeader, "-groups", "4", "-workers", fmt.Sprint(killWorkers), "-keep-log", "-page", "",
 		"-objective", "detections", // as the tables of RESULTS.md were made
 	}, more...)
 }
