@@ -184,7 +184,7 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 		if resp.Header.Get(againHeader) != "" {
 			return nil, fmt.Errorf("%w: %s", fetch.ErrAgain, p.Address)
 		}
-		return nil, p.failed(why)
+		return nil, p.failed(r.Context(), why)
 	}
 	resp.Request, resp.TLS = r, nil
 	resp.Body = &body{resp.Body, resp, p, end}
@@ -194,11 +194,11 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// failed returns the error of a host that gave no answer, or not all of it. Once the peer is closed
-// that is not known: Close tells the relay before it stops reading, and the relay may answer that
-// its request was canceled.
-func (p *Peer) failed(why string) error {
-	if p.Gone() {
+// failed returns the error of a host that gave no answer, or not all of it. Once the peer is closed, or
+// who asked gave up, that is not known: the relay is told so before reading from it stops, and may
+// answer that its request was canceled.
+func (p *Peer) failed(asked context.Context, why string) error {
+	if p.Gone() || errors.Is(asked.Err(), context.Canceled) {
 		return fmt.Errorf("%w: %s: %s", fetch.ErrLost, p.Address, why)
 	}
 	return fmt.Errorf("by %s: %s", p.Address, why)
@@ -220,7 +220,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 		return n, nil
 	}
 	if why := b.resp.Trailer.Get(failedHeader); why != "" {
-		return n, b.peer.failed(why)
+		return n, b.peer.failed(b.resp.Request.Context(), why)
 	}
 	ended := b.resp.Request.Context().Err() // by who asked
 	switch {

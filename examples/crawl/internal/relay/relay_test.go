@@ -405,18 +405,20 @@ func TestGivesUp(t *testing.T) {
 	require.True(t, p.Ready())
 }
 
-// What a relay says of a request that ended because its peer was closed is not the word of a host. It comes too late for
-// some to read it, and then the peer of another request is closed.
+// What a relay says of a request that ended because its peer was closed, or who asked gave up, is not the word of a
+// host. It comes too late for some to read it, and then that is tried again.
 func TestAnswerAfterClose(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/silent", "/stalls"} {
-		for !answersAfterClose(t, path) {
+		for _, closes := range []bool{true, false} {
+			for !answersAfterEnd(t, path, closes) {
+			}
 		}
 	}
 }
 
-// answersAfterClose closes a peer that has a request, and reports whether what its relay then said was read.
-func answersAfterClose(t *testing.T, path string) bool {
+// answersAfterEnd ends a request, and reports whether what its relay then said was read.
+func answersAfterEnd(t *testing.T, path string, closes bool) bool {
 	t.Helper()
 	var b board
 	web := hosts(t)
@@ -431,13 +433,25 @@ func answersAfterClose(t *testing.T, path string) bool {
 		}
 		return &lingering{Conn: c.(*tls.Conn), answered: answered, closed: closed}, nil
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL+path, nil)
+	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() {
-		_, _, err := get(t, p, web.URL+path, time.Minute)
+		resp, err := p.RoundTrip(r)
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+		}
 		ended <- err
 	}()
 	require.Eventually(t, func() bool { return n.server.Sent() > 0 }, time.Minute, time.Millisecond)
-	p.Close()
+	if closes {
+		p.Close()
+	} else {
+		cancel()
+	}
 	require.ErrorIs(t, <-ended, fetch.ErrLost)
 	<-closed
 	select {
