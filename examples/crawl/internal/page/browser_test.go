@@ -119,7 +119,8 @@ func TestBrowser(t *testing.T) {
 	require.Empty(t, exceptions)
 }
 
-// What fails, or has too many answers, is told in words: a search, a page and a button, also when the crawler is gone. One is one.
+// What fails, or has too many answers, is told in words: a search, a page and a button, also when the
+// crawler is gone. One is one.
 func TestBrowserFailures(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)

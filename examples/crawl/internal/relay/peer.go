@@ -31,7 +31,7 @@ const (
 	// share of the time for an answer that a relay has, so that its word that there was none comes
 	// in time.
 	share = 0.9
-	// usual is what a Peer has.
+	// usual is the time for an answer if who asks has no limit.
 	usual = 30 * time.Second
 )
 
@@ -43,7 +43,7 @@ type Peer struct {
 	transport http.Transport
 	gone      context.Context
 	leave     context.CancelFunc
-	usual     time.Duration // the time for an answer if who asks has no limit
+	usual     time.Duration // less in tests
 
 	mu   sync.Mutex
 	rest time.Time // it is left alone until then
