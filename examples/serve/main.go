@@ -196,14 +196,15 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// Whoever reads the address may end the server at once, and wants the figures also then.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	pages := "pages"
 	if s.pages == 1 {
 		pages = "page"
 	}
 	fmt.Fprintf(stderr, "serve: %d %s at http://%s/, the truth at /truth\n", s.pages, pages, listener.Addr())
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	if s.length > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.length)

@@ -329,7 +329,7 @@ func (s *Session) leave() {
 	s.sureUntil = time.Time{}
 	s.release()
 	s.mu.Unlock()
-	short, cancel := context.WithTimeout(context.Background(), attempt)
+	short, cancel := context.WithTimeout(context.Background(), 4*attempt)
 	defer cancel()
 	key := nodeKey + s.e.cfg.Name
 	_, err := s.e.board.say(short, key, nil, revision) // if it fails the session falls silent
