@@ -151,8 +151,25 @@ func sitemap(get Get, url string) (entries []Entry, next []string, err error) {
 	if err == nil {
 		err = found.sitemap(body, &next)
 	}
+	for i := range next {
+		next[i] = withUser(next[i], url)
+	}
 	entries, err = found.told(shown(url), err)
 	return entries, next, err
+}
+
+// withUser returns the URL of a sitemap with the user and password of its index, if that is at the same host.
+func withUser(sitemap, index string) string {
+	from, err := url.Parse(index)
+	if err != nil || from.User == nil {
+		return sitemap
+	}
+	to, err := url.Parse(sitemap)
+	if clean, wrong := Clean(index); err != nil || wrong != nil || !strings.HasPrefix(clean, to.Scheme+"://"+to.Host+"/") {
+		return sitemap
+	}
+	to.User = from.User
+	return to.String()
 }
 
 func (p *pages) sitemap(body []byte, next *[]string) error {
@@ -165,7 +182,8 @@ func (p *pages) sitemap(body []byte, next *[]string) error {
 		return p.lines(start)
 	}
 	loc, modified := "", ""
-	return walk(start, func(path []element) error {
+	var lost error // a sitemap that cannot be read, as its URL is none
+	err = walk(start, func(path []element) error {
 		if root := path[0].Name.Local; root != "urlset" && root != "sitemapindex" {
 			return fmt.Errorf("it is a %q", root)
 		}
@@ -182,12 +200,15 @@ func (p *pages) sitemap(body []byte, next *[]string) error {
 			p.add(modified, loc)
 			loc, modified = "", ""
 		case is(path, "sitemap"):
-			if m, err := Clean(loc); err == nil && len(*next) <= maxSitemaps {
+			if m, err := Clean(loc); err != nil {
+				lost = cmp.Or(lost, fmt.Errorf("a sitemap of the index: %w", err))
+			} else if len(*next) <= maxSitemaps {
 				*next = append(*next, m)
 			}
 			loc, modified = "", ""
 		}
 	})
+	return cmp.Or(err, lost)
 }
 
 // isText reports whether a document begins with a URL: a sitemap may be a list of them.

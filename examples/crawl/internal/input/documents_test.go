@@ -388,3 +388,42 @@ func TestPasswordsAreNotTold(t *testing.T) {
 	}, url)
 	told(err)
 }
+
+// A sitemap of an index that cannot be read, as its URL is none, is an error like one that cannot be fetched: or else
+// its pages would be removed.
+func TestIndexWithoutURL(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"<loc>/2.xml</loc>", "<loc>ftp://a.test/2.xml</loc>", "<loc/>", ""} {
+		urls, err := of(func(get Get, url string) ([]Entry, error) {
+			return Sitemap(func(asked string) ([]byte, string, error) {
+				if asked == "http://a.test/1.xml" {
+					return []byte("<urlset><url><loc>http://a.test/1</loc></url></urlset>"), asked, nil
+				}
+				return get(asked)
+			}, url, func([]Entry) {})
+		}, "<sitemapindex><sitemap>"+bad+"</sitemap><sitemap><loc>http://a.test/1.xml</loc></sitemap></sitemapindex>")
+		require.ErrorIs(t, err, ErrURL, bad)
+		require.Equal(t, []string{"http://a.test/1"}, urls, bad)
+	}
+}
+
+// The user and password of an index are for its sitemaps, too, but for no other host.
+func TestUserOfIndex(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	_, err := Sitemap(func(url string) ([]byte, string, error) {
+		if asked = append(asked, url); len(asked) > 1 {
+			return []byte("<urlset/>"), url, nil
+		}
+		var index strings.Builder
+		for _, at := range []string{"https://a.test/1.xml", "https://A.test:443/2.xml", "http://a.test/3.xml", "https://a.test.b.test/4.xml", "https://a.test:8443/5.xml"} {
+			index.WriteString("<sitemap><loc>" + at + "</loc></sitemap>")
+		}
+		return []byte("<sitemapindex>" + index.String() + "</sitemapindex>"), url, nil
+	}, "https://me:secret@a.test/index.xml", func([]Entry) {})
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"https://me:secret@a.test/index.xml", "https://me:secret@a.test/1.xml", "https://me:secret@a.test/2.xml",
+		"http://a.test/3.xml", "https://a.test.b.test/4.xml", "https://a.test:8443/5.xml",
+	}, asked)
+}
