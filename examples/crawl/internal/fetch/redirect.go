@@ -285,10 +285,14 @@ func redirectsTo(resp *http.Response) (all []Redirect, url string) {
 	return all, sent(resp.Request.URL)
 }
 
-// sent returns a URL without what is of the user's own.
+// sent returns a URL without what is of the user's own, with its host as pages have theirs: net/url would write escapes
+// for letters that are not ASCII, by which nobody finds it.
 func sent(u *url.URL) string {
 	v := *u
 	v.User, v.Fragment, v.RawFragment = nil, "", ""
+	if host, err := input.Host(u); err == nil {
+		v.Host = host
+	}
 	return v.String()
 }
 

@@ -474,3 +474,28 @@ func TestCookies(t *testing.T) {
 		require.EqualValues(t, i+1, with.Load())
 	}
 }
+
+// Where a redirect led is told as the page's own URL would be: a host with an umlaut is in ASCII.
+func TestLocationInASCII(t *testing.T) {
+	t.Parallel()
+	web := newAsked(newManual(), func(url string) (int, string, string) {
+		switch {
+		case strings.HasSuffix(url, "/robots.txt"):
+			return http.StatusNotFound, "", ""
+		case url == "http://a.test/":
+			return http.StatusFound, "http://M\u00fcnchen.test:80/caf\u00e9", ""
+		case strings.HasSuffix(url, "/caf%C3%A9"):
+			return http.StatusFound, "/there", ""
+		}
+		return http.StatusOK, "", "there"
+	})
+	var kept Version
+	f := web.fetcher(t, Config{Keep: func(_ context.Context, v Version) error {
+		kept = v
+		return nil
+	}})
+	require.NoError(t, f.Poll(t.Context(), 1, "http://a.test/", nil).Err)
+	require.Equal(t, "http://xn--mnchen-3ya.test/there", kept.Location)
+	require.Len(t, kept.Redirects, 2)
+	require.Equal(t, "http://xn--mnchen-3ya.test/caf%C3%A9", kept.Redirects[1].URL)
+}
