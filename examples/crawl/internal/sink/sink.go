@@ -120,7 +120,11 @@ func safe(text string, most int) string {
 var extensions = map[string]string{"text/html": ".html", "application/json": ".json", "text/plain": ".txt", "text/xml": ".xml", "application/xml": ".xml"}
 
 func extension(contentType string) string {
-	media, _, _ := mime.ParseMediaType(contentType)
+	media := contentType // package mime takes none if there is a mistake behind it
+	if end := strings.IndexAny(media, ";,"); end >= 0 {
+		media = media[:end]
+	}
+	media = strings.ToLower(strings.TrimSpace(media))
 	if e, ok := extensions[media]; ok {
 		return e
 	}

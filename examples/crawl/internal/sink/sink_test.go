@@ -47,6 +47,18 @@ func TestFolder(t *testing.T) {
 	require.Equal(t, "_", safe("../..", 10)[:1])
 }
 
+// The media type is found in a header that has more in it than it should.
+func TestExtension(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"text/html": ".html", " Text/HTML ;charset": ".html", "text/html; charset=utf-8; charset=latin1": ".html",
+		"text/html, text/html": ".html", "text/html; charset=utf-8, text/html": ".html", "text/html;=": ".html",
+		"": ".bin", ";": ".bin", "no/such-type": ".bin", "html": ".bin",
+	} {
+		require.Equal(t, want, extension(header), header)
+	}
+}
+
 func TestLines(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
