@@ -111,7 +111,7 @@ func Found(j Job, res fetch.Result) Event {
 	switch {
 	case res.Forbidden:
 		e.Result = Forbidden
-	case res.Elsewhere != "" && e.Result == Vetoed: // the page's host itself has answered, with a redirect
+	case res.Elsewhere != "" && (e.Result == Vetoed || e.Result == Gone): // the page's host itself has answered, with a redirect
 		e.Result = Failed
 	}
 	return e
@@ -135,8 +135,11 @@ func (e *Event) poll() live.Poll {
 	if e.Result > First {
 		p.Err = errNoAnswer
 	}
-	if e.Result == Gone {
+	switch {
+	case e.Result == Gone:
 		p.Status = http.StatusGone // or else the learner would keep the page
+	case p.Status == http.StatusGone: // another host's word, for which it would not
+		p.Status = http.StatusNotFound
 	}
 	return p
 }

@@ -264,6 +264,24 @@ func TestVetoesByRedirects(t *testing.T) {
 	require.False(t, ok, "that of the page's own host is the poll's")
 }
 
+// That a page which a redirect led to on another host is gone for good says nothing of what the page's own host will
+// redirect to the next time.
+func TestGoneElsewhere(t *testing.T) {
+	t.Parallel()
+	const url = "http://from.test/"
+	for elsewhere, want := range map[string]Stage{"to.test": Crawled, "": Ended} {
+		s := newState(t)
+		apply(t, s, []Event{{Kind: Add, URL: url, At: begin}, {Kind: Polled, URL: url, At: begin, Result: First}})
+		res := fetch.Result{At: begin, Elsewhere: elsewhere, Poll: live.Poll{Status: http.StatusGone, Err: errNoAnswer}}
+		e := Found(Job{URL: url, Host: "from.test"}, res)
+		require.Equal(t, http.StatusGone, e.Status)
+		apply(t, s, []Event{e})
+		require.Equal(t, want, s.Page(url).Stage, elsewhere)
+		_, err := s.Learner.Next(begin.Add(30 * 24 * time.Hour))
+		require.Equal(t, want == Crawled, err == nil, elsewhere)
+	}
+}
+
 // A learner that cannot be told of vetoes gives vetoed pages again and again. Where it has no others the loop goes on
 // all the same, and polls them when they may be.
 func TestOnlyVetoedPages(t *testing.T) {
