@@ -134,6 +134,7 @@ func (f *Fetcher) client(redirect func(*http.Request, []*http.Request) error) *h
 	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // never fails
 	return &http.Client{Jar: jar, Transport: timed{router{}, f.cfg.Timeout}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		r.URL.RawQuery = sendable(r.URL.RawQuery)
+		keepUser(r.URL, via[0].URL)
 		return redirect(r, via)
 	}}
 }

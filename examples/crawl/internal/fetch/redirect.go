@@ -102,7 +102,7 @@ func sendable(query string) string {
 // hostOf returns the host of a URL by which it is known to the gate.
 func hostOf(u *url.URL) (string, error) {
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("%w: %s", input.ErrURL, u)
+		return "", fmt.Errorf("%w: %s", input.ErrURL, u.Redacted())
 	}
 	return input.Host(u)
 }
@@ -126,7 +126,7 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 	}
 	err = way.turn.move(ctx, host, f.patience())
 	if errors.Is(err, ErrElsewhere) {
-		return fmt.Errorf("redirect to %s: another node polls it; put that page on the list instead", to)
+		return fmt.Errorf("redirect to %s: another node polls it; put that page on the list instead", to.Redacted())
 	}
 	if err != nil {
 		return late(to, err)
@@ -136,21 +136,30 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 		return late(to, err)
 	}
 	if err := f.robots.refuses(found, to.String()); err != nil {
-		return fmt.Errorf("redirect to %s: %w", to, err)
+		return fmt.Errorf("redirect to %s: %w", to.Redacted(), err)
 	}
 	if first, err := hostOf(via[0].URL); err == nil && first != host { // else it was asked for already
 		if err := f.rest.refuses(host, f.cfg.Clock.Now()); err != nil {
-			return fmt.Errorf("redirect to %s: %w", to, err)
+			return fmt.Errorf("redirect to %s: %w", to.Redacted(), err)
 		}
 	}
 	return late(to, way.turn.wait(ctx))
+}
+
+// keepUser has a redirect to the same host sent with the user and password of the URL that was asked for, as one that
+// is relative is.
+func keepUser(to, from *url.URL) {
+	before, err := hostOf(from)
+	if host, wrong := hostOf(to); to.User == nil && to.Scheme == from.Scheme && err == nil && wrong == nil && host == before {
+		to.User = from.User
+	}
 }
 
 // late returns the error of a redirect. That of a host that is not to be asked yet is the page's failure: it
 // is no better the next time.
 func late(to *url.URL, err error) error {
 	if errors.Is(err, ErrLater) || errors.Is(err, errTurn) {
-		return fmt.Errorf("redirect to %s: %w; put that page on the list instead", to, errTurn)
+		return fmt.Errorf("redirect to %s: %w; put that page on the list instead", to.Redacted(), errTurn)
 	}
 	return err
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -127,4 +129,50 @@ func TestNoRobots(t *testing.T) {
 		return robotsAnswer{}, errors.New(strings.Repeat("x", 1<<20))
 	}
 	require.Less(t, len(f.Poll(t.Context(), 1, "http://long.test/", nil).Err.Error()), 400)
+}
+
+// The user and password in the URL of a document are also sent where a redirect leads to the same host, and nowhere
+// else. They are in no message.
+func TestUserOverRedirects(t *testing.T) {
+	t.Parallel()
+	var at map[string]string // what was sent
+	web := func(w http.ResponseWriter, r *http.Request) {
+		url := "http://" + r.Host + r.URL.Path
+		at[url] = r.Header.Get("Authorization")
+		switch to := r.URL.Query().Get("to"); {
+		case r.URL.Path == "/robots.txt":
+			_, _ = io.WriteString(w, "User-agent: *\nDisallow: /no")
+		case to != "":
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusMovedPermanently)
+		}
+	}
+	s := httptest.NewServer(http.HandlerFunc(web))
+	t.Cleanup(s.Close)
+	proxy, err := url.Parse(s.URL)
+	require.NoError(t, err)
+	f := newTestFetcher(t, Point{Name: "web", Base: &http.Transport{Proxy: http.ProxyURL(proxy)}})
+	const secret = "Basic bWU6c2VjcmV0"
+	for to, want := range map[string]string{
+		"/a": secret, "http://a.test/a": secret, "http://A.test:80/a": secret, "http://b.test/a": "", "http://a.test:81/a": "", "http://www.a.test/a": "",
+	} {
+		at = map[string]string{}
+		_, _, err := f.Get(t.Context(), "http://me:secret@a.test/x?to="+url.QueryEscape(to), 100)
+		require.NoError(t, err, to)
+		require.Equal(t, secret, at["http://a.test/x"])
+		delete(at, "http://a.test/x")
+		for asked, sent := range at {
+			if !strings.HasSuffix(asked, "/robots.txt") {
+				require.Equal(t, want, sent, asked)
+			} else {
+				require.Empty(t, sent)
+			}
+		}
+	}
+	for _, to := range []string{"/no", "http://a.test/no", "/a?to=/no", "http://a.test/a?to=/no"} {
+		at = map[string]string{}
+		_, _, err := f.Get(t.Context(), "http://me:secret@a.test/x?to="+url.QueryEscape(to), 100)
+		require.ErrorIs(t, err, ErrRobots, to)
+		require.NotContains(t, err.Error(), "secret", to)
+	}
 }
