@@ -205,6 +205,11 @@ func TestDate(t *testing.T) {
 		"2025-05-06 09:08:09+02:00":        time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
 		"2025-05-06 09:08:09 +0200":        time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
 		"2025-05-06 07:08:09 UTC":          time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"2025-05-06T09:08+0200":            time.Date(2025, 5, 6, 7, 8, 0, 0, time.UTC),
+		"2025-05-06T09:08:09+02":           time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"2025-05-06 09:08:09+02":           time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"2025-05-06T09:08:09 +02:00":       time.Date(2025, 5, 6, 7, 8, 9, 0, time.UTC),
+		"Tue, 06 May 2025":                 time.Date(2025, 5, 6, 0, 0, 0, 0, time.UTC),
 		"yesterday":                        {},
 	} {
 		require.True(t, want.Equal(date(text)), text)
@@ -376,6 +381,10 @@ func TestPasswordsAreNotTold(t *testing.T) {
 	told(err)
 	_, err = Feed(html, url)
 	told(err)
+	var found pages
+	require.NoError(t, found.feed([]byte("<rss><channel><item><link>"+strings.Repeat("a", LongestURL)+"</link></item></channel></rss>"), url))
+	require.Equal(t, 1, found.omitted)
+	require.NotContains(t, found.first, "secret")
 	var index strings.Builder
 	for k := range 2 * maxSitemaps {
 		fmt.Fprintf(&index, "<sitemap><loc>http://a.test/%d</loc></sitemap>", k)
