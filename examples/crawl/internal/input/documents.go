@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/mail"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -183,11 +184,12 @@ func (p *pages) sitemap(body []byte, next *[]string) error {
 		return p.lines(start)
 	}
 	loc, modified := "", ""
-	var lost error // a sitemap that cannot be read, as its URL is none
+	var lost error // sitemaps or pages that cannot be read
 	err = walk(start, func(path []element) error {
 		if root := path[0].Name.Local; root != "urlset" && root != "sitemapindex" {
 			return fmt.Errorf("it is a %q", root)
 		}
+		lost = cmp.Or(lost, endless(path, "url", "sitemap"))
 		return nil
 	}, func(path []element) {
 		here := path[len(path)-1]
@@ -266,10 +268,12 @@ func (p *pages) feed(body []byte, at string) error {
 		p.add(cmp.Or(modified, published), append(links, spare...)...)
 		links, spare, modified, published = nil, nil, "", ""
 	}
-	return walk(doc, func(path []element) error {
+	var lost error
+	err = walk(doc, func(path []element) error {
 		if root := path[0].Name.Local; root != "rss" && root != "RDF" && root != "feed" {
 			return fmt.Errorf("it is a %q", root)
 		}
+		lost = cmp.Or(lost, endless(path, "item", "entry"))
 		return nil
 	}, func(path []element) {
 		here := path[len(path)-1]
@@ -301,6 +305,18 @@ func (p *pages) feed(body []byte, at string) error {
 			}
 		}
 	})
+	return cmp.Or(err, lost)
+}
+
+// endless returns an error if an entry of a document begins within one of the same name, below the root or a channel:
+// the end of that is missing, and those behind it are not seen.
+func endless(path []element, names ...string) error {
+	last := len(path) - 1
+	here := path[last].Name
+	if slices.Contains(names, here.Local) && slices.ContainsFunc(path[:min(last, 3)], func(e element) bool { return e.Name == here }) {
+		return fmt.Errorf("a %q has no end", here.Local)
+	}
+	return nil
 }
 
 // alternate reports whether a link of Atom leads to the page that an entry is about.

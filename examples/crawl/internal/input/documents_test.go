@@ -91,6 +91,28 @@ func TestEndTagsThatDoNotMatch(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
+// An entry without its end has those behind it within itself. They are left out, and that is an error: or else their
+// pages would be removed.
+func TestEntriesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		read func(Get, string) ([]Entry, error)
+		body string
+	}{
+		{whole, "<urlset><url><loc>http://a.test/1</loc><url><loc>http://a.test/2</loc></url></urlset>"},
+		{whole, "<s:urlset><s:url><s:loc>http://a.test/1</s:loc><s:url><s:loc>http://a.test/2</s:loc></s:url></s:urlset>"},
+		{whole, "<sitemapindex><sitemap><loc>http://a.test/news/feed.xml</loc><sitemap><loc>http://a.test/2</loc></sitemap></sitemapindex>"},
+		{Feed, "<rss><channel><item><link>/1</link><item><link>/2</link></item></channel></rss>"},
+		{Feed, "<RDF><item><link>/1</link><item><link>/2</link></item></RDF>"},
+		{Feed, "<feed><entry><link href='/1'/><entry><link href='/2'/></entry></feed>"},
+	} {
+		_, err := of(c.read, c.body)
+		require.ErrorContains(t, err, "has no end", c.body)
+	}
+	_, err := of(Feed, "<rss><channel><item><link>/1</link><media:item><x:item/></media:item></item></channel></rss>")
+	require.NoError(t, err)
+}
+
 // What is no XML takes no other page away, and is an error all the same. A text that is not read as a whole is no URL.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
