@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -98,6 +99,23 @@ func sendable(query string) string {
 	}
 	return b.String()
 }
+
+// followable returns a Location with an escape for each % that begins none, as in /100%, if net/url takes it for no
+// URL: browsers follow it.
+func followable(location string) string {
+	if _, err := url.Parse(location); err == nil {
+		return location
+	}
+	return percents.ReplaceAllStringFunc(location, func(percent string) string {
+		if percent == "%" {
+			return "%25"
+		}
+		return percent
+	})
+}
+
+// percents finds escapes, and each % that begins none.
+var percents = regexp.MustCompile("%([0-9A-Fa-f]{2})?")
 
 // hostOf returns the host of a URL by which it is known to the gate.
 func hostOf(u *url.URL) (string, error) {
@@ -275,6 +293,9 @@ func (t timed) try(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("the host answers with status %d", resp.StatusCode)
 	}
 	if redirects[resp.StatusCode] { // the client would close it later, after the wait for the next
+		if to := resp.Header.Get("Location"); followable(to) != to {
+			resp.Header.Set("Location", followable(to))
+		}
 		start, _ := io.ReadAll(io.LimitReader(resp.Body, redirectBody)) // or else it is closed early
 		_ = resp.Body.Close()
 		cancel()

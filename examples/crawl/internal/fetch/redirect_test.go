@@ -499,3 +499,26 @@ func TestLocationInASCII(t *testing.T) {
 	require.Len(t, kept.Redirects, 2)
 	require.Equal(t, "http://xn--mnchen-3ya.test/caf%C3%A9", kept.Redirects[1].URL)
 }
+
+// A Location with a % that begins no escape is followed, as by browsers; one that is no URL all the same fails.
+func TestLonePercent(t *testing.T) {
+	t.Parallel()
+	for location, want := range map[string]string{
+		"/100%": "/100%25", "/100%-cotton": "/100%25-cotton", "/5%%20": "/5%25%20", "/%%%": "/%25%25%25", "/%a": "/%25a", "/a%zz%41": "/a%25zz%41",
+	} {
+		web := newAsked(newManual(), func(url string) (int, string, string) {
+			switch url {
+			case "http://a.test/":
+				return http.StatusFound, location, ""
+			case "http://a.test" + want:
+				return http.StatusOK, "", "there"
+			}
+			return http.StatusNotFound, "", ""
+		})
+		require.NoError(t, web.fetcher(t, Config{}).Poll(t.Context(), 1, "http://a.test/", nil).Err, location)
+	}
+	web := newAsked(newManual(), func(url string) (int, string, string) {
+		return http.StatusFound, "http://[::1/%", ""
+	})
+	require.ErrorContains(t, web.fetcher(t, Config{}).Poll(t.Context(), 1, "http://a.test/", nil).Err, "Location")
+}
