@@ -331,7 +331,11 @@ func parseTime(s string) (seconds float64, unit string, err error) {
 		return 0, "", fmt.Errorf("time %s is too great for Unix seconds or milliseconds", short(s))
 	}
 	// It also allows small letters, and a space between date and time (section 5.6).
-	t, err := time.Parse(time.RFC3339, strings.Replace(strings.ToUpper(s), " ", "T", 1))
+	written := strings.Replace(strings.ToUpper(s), " ", "T", 1)
+	t, err := time.Parse(time.RFC3339, written)
+	if err != nil {
+		t, err = time.Parse("2006-01-02T15:04:05Z07", written) // as PostgreSQL writes times with a zone of whole hours
+	}
 	if err != nil {
 		return 0, "", fmt.Errorf("time %s is neither Unix seconds or milliseconds nor RFC 3339, such as 2025-12-31T23:59:59Z", short(s))
 	}
