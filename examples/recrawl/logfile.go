@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/recrawl/recrawl/examples/internal/report"
 )
@@ -178,10 +179,16 @@ func hint(header string) string {
 	switch start := strings.TrimSpace(header); {
 	case strings.HasPrefix(start, "{"), strings.HasPrefix(start, "["):
 		return ": is it JSON? It must have a line of url,time,changed, and one for each poll"
-	case strings.HasPrefix(start, "\xff\xfe"), strings.HasPrefix(start, "\xfe\xff"), strings.ContainsRune(start, 0):
+	case strings.HasPrefix(start, "PK\x03\x04"):
+		return ": is it a workbook, or a zip archive? It must be CSV"
+	case strings.HasPrefix(start, "\x1f\x8b"):
+		return ": is it gzipped twice?"
+	case strings.HasPrefix(start, "\xff\xfe"), strings.HasPrefix(start, "\xfe\xff"), utf8.ValidString(start) && strings.ContainsRune(start, 0):
 		return ": is it UTF-16? It must be UTF-8"
 	case strings.ContainsRune(header, '\r'):
 		return ": its lines end in CR, and must end in LF or CR LF"
+	case !utf8.ValidString(header):
+		return ": is it text? It must be UTF-8"
 	}
 	return ""
 }
@@ -352,6 +359,10 @@ func parseChanged(s string) (bool, error) {
 	return false, fmt.Errorf("changed %s is neither 1 nor 0, true nor false, yes nor no", short(s))
 }
 
+// shortestGap is the shortest time between two polls of a page, in seconds. Those of less have one time in
+// milliseconds. A rate is one by such a gap, and changes must find room in it.
+const shortestGap = 0.0005
+
 // log returns what was read, page by page.
 func (b *logBuilder) log() (*crawlLog, error) {
 	l := &crawlLog{}
@@ -360,7 +371,7 @@ func (b *logBuilder) log() (*crawlLog, error) {
 		slices.SortStableFunc(polls, func(p, q logged) int { return cmp.Compare(p.time, q.time) })
 		kept := polls[:1]
 		for _, p := range polls[1:] {
-			if last := &kept[len(kept)-1]; p.time == last.time {
+			if last := &kept[len(kept)-1]; p.time-last.time < shortestGap {
 				if len(kept) > 1 && last.changed != p.changed { // of the first it does not matter
 					disagree++
 				}
