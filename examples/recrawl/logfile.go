@@ -187,7 +187,7 @@ func hint(header string) string {
 		return ": is it UTF-16? It must be UTF-8"
 	case strings.ContainsRune(header, '\r'):
 		return ": its lines end in CR, and must end in LF or CR LF"
-	case !utf8.ValidString(header):
+	case strings.ContainsRune(start, 0):
 		return ": is it text? It must be UTF-8"
 	}
 	return ""
