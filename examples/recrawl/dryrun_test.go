@@ -218,6 +218,8 @@ func TestDryRunOfQuietPages(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		require.ErrorContains(t, run([]string{"-trace", path}, io.Discard, io.Discard), "is it UTF-16? It must be UTF-8")
 	}
+	require.NoError(t, os.WriteFile(path, []byte("PK\x03\x04\x14\x00\x06\x00\b,\x00"), 0o600))
+	require.ErrorContains(t, run([]string{"-trace", path}, io.Discard, io.Discard), "is it a workbook, or a zip archive? It must be CSV")
 }
 
 // A log of which every poll found a change leaves out the others, and is refused. Few polls may all

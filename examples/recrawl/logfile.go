@@ -179,14 +179,23 @@ func hint(header string) string {
 	switch start := strings.TrimSpace(header); {
 	case strings.HasPrefix(start, "{"), strings.HasPrefix(start, "["):
 		return ": is it JSON? It must have a line of url,time,changed, and one for each poll"
+	case noText(start) != "":
+		return noText(start)
+	case strings.ContainsRune(header, '\r'):
+		return ": its lines end in CR, and must end in LF or CR LF"
+	}
+	return ""
+}
+
+// noText says what a file may be that begins so and is no text in UTF-8.
+func noText(start string) string {
+	switch utf16 := strings.HasPrefix(start, "\xff\xfe") || strings.HasPrefix(start, "\xfe\xff"); {
 	case strings.HasPrefix(start, "PK\x03\x04"):
 		return ": is it a workbook, or a zip archive? It must be CSV"
 	case strings.HasPrefix(start, "\x1f\x8b"):
 		return ": is it gzipped twice?"
-	case strings.HasPrefix(start, "\xff\xfe"), strings.HasPrefix(start, "\xfe\xff"), utf8.ValidString(start) && strings.ContainsRune(start, 0):
+	case utf16, utf8.ValidString(start) && strings.ContainsRune(start, 0):
 		return ": is it UTF-16? It must be UTF-8"
-	case strings.ContainsRune(header, '\r'):
-		return ": its lines end in CR, and must end in LF or CR LF"
 	case strings.ContainsRune(start, 0):
 		return ": is it text? It must be UTF-8"
 	}

@@ -105,8 +105,8 @@ func traceFile(path string) (*world, error) {
 	if err != nil {
 		if l, _ := readLog(bytes.NewReader(content), path); l != nil {
 			err = fmt.Errorf("%w; it is a log of polls, which -log reads", err)
-		} else if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) || bytes.IndexByte(content[:min(len(content), 100)], 0) >= 0 && !zipped {
-			err = fmt.Errorf("%w: is it UTF-16? It must be UTF-8", err)
+		} else if !zipped {
+			err = fmt.Errorf("%w%s", err, noText(string(content[:min(len(content), 100)])))
 		}
 		return nil, err
 	}
