@@ -26,7 +26,7 @@ const logFormat = `Logs for -log:
   it is a line for each poll. Commas, tabs or semicolons separate the columns.
   url      whatever names the page; "in quotes" if it has a separator in it
   time     Unix seconds or milliseconds, or RFC 3339 (2026-03-01T12:00:00Z), the same in
-           all lines; the lines may be in any order
+           all lines; the zone may be short (+01, +0100); the lines may be in any order
   changed  whether the page changed since the poll before: 1 or 0, true or false, yes or
            no, t or f, y or n
   The first poll of a page is its first copy, and its changed may be blank. All
@@ -347,10 +347,12 @@ func parseTime(s string) (seconds float64, unit string, err error) {
 		return 0, "", fmt.Errorf("time %s is too great for Unix seconds or milliseconds", short(s))
 	}
 	// It also allows small letters, and a space between date and time (section 5.6).
-	written := strings.Replace(strings.ToUpper(s), " ", "T", 1)
-	t, err := time.Parse(time.RFC3339, written)
-	if err != nil {
-		t, err = time.Parse("2006-01-02T15:04:05Z07", written) // as PostgreSQL writes times with a zone of whole hours
+	date := strings.Replace(strings.ToUpper(s), " ", "T", 1)
+	t, err := time.Parse(time.RFC3339, date)
+	for _, short := range []string{"Z07", "Z0700"} { // as Postgres and strftime write zones
+		if err != nil {
+			t, err = time.Parse("2006-01-02T15:04:05"+short, date)
+		}
 	}
 	if err != nil {
 		return 0, "", fmt.Errorf("time %s is neither Unix seconds or milliseconds nor RFC 3339, such as 2025-12-31T23:59:59Z", short(s))
