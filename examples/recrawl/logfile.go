@@ -349,9 +349,9 @@ func parseTime(s string) (seconds float64, unit string, err error) {
 	// It also allows small letters, and a space between date and time (section 5.6).
 	date := strings.Replace(strings.ToUpper(s), " ", "T", 1)
 	t, err := time.Parse(time.RFC3339, date)
-	for _, short := range []string{"Z07", "Z0700"} { // as Postgres and strftime write zones
+	for _, zone := range []string{"Z07", "Z0700"} { // as Postgres and strftime write zones
 		if err != nil {
-			t, err = time.Parse("2006-01-02T15:04:05"+short, date)
+			t, err = time.Parse("2006-01-02T15:04:05"+zone, date)
 		}
 	}
 	if err != nil {
@@ -371,7 +371,7 @@ func parseChanged(s string) (bool, error) {
 }
 
 // shortestGap is the shortest time between two polls of a page, in seconds. Those of less have one time in
-// milliseconds. A rate is one by such a gap, and changes must find room in it.
+// milliseconds. Rates are divided by gaps, and changes are drawn within them.
 const shortestGap = 0.0005
 
 // log returns what was read, page by page.

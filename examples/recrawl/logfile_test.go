@@ -28,7 +28,6 @@ func TestReadLogByHand(t *testing.T) {
 		"milliseconds": "time;url;changed\n1700000000000;a;false\n1700000060000;b,c;true\n1700003600000;a;true\n1700007200000;b,c;false\n",
 		"Postgres":     "url,time,changed\na,2023-11-14 22:13:20.000+00,f\n\"b,c\",2023-11-15 03:44:20+0530,t\na,2023-11-14 22:13:20-01,t\n\"b,c\",2023-11-15 00:13:20+00,f",
 		"RFC 3339":     "\ufefftime\turl\tchanged\n2023-11-14T22:13:20Z\ta\tn\n2023-11-14 23:14:20+01:00\tb,c\ty\n2023-11-14t23:13:20z\ta\ty\n2023-11-15T00:13:20Z\tb,c\tn",
-		"PostgreSQL":   "time,url,changed\n2023-11-14 22:13:20+00,a,f\n2023-11-14 23:14:20.0+01,\"b,c\",t\n2023-11-14 13:13:20-10,a,t\n2023-11-15 05:43:20+05:30,\"b,c\",f",
 		"comments":     "\ufeff# polls of a day\n\n \n#more\nurl,time,changed\na,1700000000,\n\n\"b,c\",1700000060, true \na,1700003600,1\n\"b,c\",1700007200,0\n",
 		"twice":        "url,time,changed\na,1700000000,0\n\"b,c\",1700000060,1\na,1700003600,0\na,1700003600,1\n\"b,c\",1700007200,0\n",
 		"agree":        "url,time,changed\na,1700000000,0\na,1700000000,0\n\"b,c\",1700000060,0\n\"b,c\",1700000060,1\na,1700003600,1\na,1700003600,1\n\"b,c\",1700007200,0\n",
