@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/recrawl/recrawl/examples/crawl/internal/clock"
+	"github.com/recrawl/recrawl/examples/crawl/internal/input"
 	"github.com/recrawl/recrawl/webenv/live"
 )
 
@@ -134,7 +135,7 @@ func (f *Fetcher) client(redirect func(*http.Request, []*http.Request) error) *h
 	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // never fails
 	return &http.Client{Jar: jar, Transport: timed{router{}, f.cfg.Timeout}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		r.URL.RawQuery = sendable(r.URL.RawQuery)
-		keepUser(r.URL, via[0].URL)
+		input.KeepUser(r.URL, via[0].URL)
 		return redirect(r, via)
 	}}
 }

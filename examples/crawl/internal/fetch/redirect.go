@@ -164,15 +164,6 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 	return late(to, way.turn.wait(ctx))
 }
 
-// keepUser has a redirect to the same host sent with the user and password of the URL that was asked for, as one that
-// is relative is.
-func keepUser(to, from *url.URL) {
-	before, err := hostOf(from)
-	if host, wrong := hostOf(to); to.User == nil && to.Scheme == from.Scheme && err == nil && wrong == nil && host == before {
-		to.User = from.User
-	}
-}
-
 // late returns the error of a redirect. That of a host that is not to be asked yet is the page's failure: it
 // is no better the next time.
 func late(to *url.URL, err error) error {

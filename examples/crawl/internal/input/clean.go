@@ -120,6 +120,16 @@ func numeric(label string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
+// KeepUser gives a URL without a user the user and password of another, if that is at the same host by the same
+// scheme.
+func KeepUser(to, from *url.URL) {
+	host, err := Host(to)
+	before, wrong := Host(from)
+	if to.User == nil && to.Scheme == from.Scheme && err == nil && wrong == nil && host == before {
+		to.User = from.User
+	}
+}
+
 // RemoveDots resolves "." and ".." in a path with its escapes (RFC 3986, section 5.2.4). A dot may
 // be escaped.
 func RemoveDots(path string) string {

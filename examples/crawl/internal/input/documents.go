@@ -162,15 +162,15 @@ func sitemap(get Get, url string) (entries []Entry, next []string, err error) {
 
 // withUser returns the URL of a sitemap with the user and password of its index, if that is at the same host.
 func withUser(sitemap, index string) string {
-	from, err := url.Parse(index)
-	if err != nil || from.User == nil {
-		return sitemap
-	}
 	to, err := url.Parse(sitemap)
-	if clean, wrong := Clean(index); err != nil || wrong != nil || !strings.HasPrefix(clean, to.Scheme+"://"+to.Host+"/") {
+	from, wrong := url.Parse(index)
+	if err != nil || wrong != nil {
 		return sitemap
 	}
-	to.User = from.User
+	KeepUser(to, from)
+	if to.User == nil {
+		return sitemap
+	}
 	return to.String()
 }
 

@@ -67,18 +67,15 @@ func FuzzSources(f *testing.F) {
 		"\xff\xfe<\x00a\x00/\x00>\x00",
 		"<?xml version='1.0' encoding='windows-1252'?><urlset><url><loc>http://a.test/\xe9</loc></url></urlset>",
 	} {
-		f.Add([]byte(body), i/3)
+		f.Add([]byte(body), uint8(i/3))
 	}
 	log := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	f.Cleanup(func() { slog.SetDefault(log) })
 	errGone := errors.New("gone")
-	f.Fuzz(func(t *testing.T, body []byte, reader int) {
-		if reader < 0 || reader >= len(readers) {
-			return
-		}
+	f.Fuzz(func(t *testing.T, body []byte, reader uint8) {
 		asked := 0
-		entries, _ := readers[reader](func(url string) ([]byte, string, error) {
+		entries, _ := readers[int(reader)%len(readers)](func(url string) ([]byte, string, error) {
 			if asked++; asked > 3 {
 				return nil, "", errGone
 			}
