@@ -26,10 +26,11 @@ const logFormat = `Logs for -log:
   it is a line for each poll. Commas, tabs or semicolons separate the columns.
   url      whatever names the page; "in quotes" if it has a separator in it
   time     Unix seconds or milliseconds, or RFC 3339 (2026-03-01T12:00:00Z), the same in
-           all lines; the zone may be short (+01, +0100); the lines may be in any order
+           all lines; the zone may be short (+01, +0100) or UTC, and times without one are
+           taken for UTC; the lines may be in any order
   changed  whether the page changed since the poll before: 1 or 0, true or false, yes or
            no, t or f, y or n
-  The first poll of a page is its first copy, and its changed may be blank. All
+  The first poll of a page is its first copy, and its changed may be blank or NULL. All
   polls that found no change must be in the log, too. Leave out polls that failed:
   they say nothing about changes. Blank lines, and lines above the header that begin
   with #, are skipped. The file may be gzipped.`
@@ -84,6 +85,9 @@ func readLog(r io.Reader, file string) (*crawlLog, error) {
 		if parse := new(csv.ParseError); errors.As(err, &parse) {
 			line += parse.StartLine
 			if err = parse.Err; err == csv.ErrFieldCount {
+				if len(record) == 1 && strings.TrimSpace(record[0]) == "" {
+					continue // a line of blanks
+				}
 				err = fmt.Errorf("%d fields under a header of %d", len(record), columns.count)
 			}
 		} else if err == nil {
@@ -293,8 +297,9 @@ func (b *logBuilder) add(record []string, line int) error {
 		return fmt.Errorf("time %s is in %s, those above are in %s", short(record[b.columns.time]), unit, b.unit)
 	}
 	text := strings.TrimSpace(record[b.columns.changed])
+	blankChanged := text == "" || strings.EqualFold(text, "NULL") || text == `\N` // as MySQL writes NULL
 	changed, err := parseChanged(text)
-	if err != nil && text != "" {
+	if err != nil && !blankChanged {
 		return err
 	}
 	if at < b.first.time {
@@ -312,7 +317,7 @@ func (b *logBuilder) add(record []string, line int) error {
 		b.polls = append(b.polls, nil)
 	}
 	b.polls[page] = append(b.polls[page], logged{at, changed})
-	if text == "" {
+	if blankChanged {
 		b.blanks = append(b.blanks, blank{page, stamp{at, line}})
 	}
 	return nil
@@ -335,6 +340,9 @@ func (b *logBuilder) unknown() (blank, bool) {
 	return blank{}, false
 }
 
+// noZone is the unit of times that name no zone.
+const noZone = "RFC 3339 without a zone"
+
 // parseTime reads a time, and says how it was written.
 func parseTime(s string) (seconds float64, unit string, err error) {
 	v, err := strconv.ParseFloat(s, 64)
@@ -349,22 +357,27 @@ func parseTime(s string) (seconds float64, unit string, err error) {
 	// It also allows small letters, and a space between date and time (section 5.6).
 	date := strings.Replace(strings.ToUpper(s), " ", "T", 1)
 	t, err := time.Parse(time.RFC3339, date)
-	for _, zone := range []string{"Z07", "Z0700"} { // as Postgres and strftime write zones
+	for _, zone := range []string{"Z07", "Z0700", " UTC"} { // as Postgres, strftime and BigQuery write zones
 		if err != nil {
 			t, err = time.Parse("2006-01-02T15:04:05"+zone, date)
 		}
 	}
+	unit = "RFC 3339"
+	if err != nil { // as SQLite and MySQL write times
+		t, err = time.Parse("2006-01-02T15:04:05", date)
+		unit = noZone
+	}
 	if err != nil {
 		return 0, "", fmt.Errorf("time %s is neither Unix seconds or milliseconds nor RFC 3339, such as 2025-12-31T23:59:59Z", short(s))
 	}
-	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, "RFC 3339", nil
+	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, unit, nil
 }
 
 func parseChanged(s string) (bool, error) {
 	switch strings.ToLower(s) {
-	case "1", "true", "t", "yes", "y":
+	case "1", "1.0", "true", "t", "yes", "y": // 1.0 where blanks made a column of floats
 		return true, nil
-	case "0", "false", "f", "no", "n":
+	case "0", "0.0", "false", "f", "no", "n":
 		return false, nil
 	}
 	return false, fmt.Errorf("changed %s is neither 1 nor 0, true nor false, yes nor no", short(s))
@@ -414,6 +427,9 @@ func (b *logBuilder) log() (*crawlLog, error) {
 	}
 	if disagree > 0 {
 		l.notes = append(l.notes, report.Count(disagree, "poll")+" said 0 where another of the same page at the same time said 1, or the reverse: the page counts as changed")
+	}
+	if b.unit == noZone {
+		l.notes = append(l.notes, "the times name no zone, and are taken for UTC")
 	}
 	l.checkSpan(b.first, b.last)
 	l.checkBunches()
@@ -481,6 +497,8 @@ func spanText(seconds float64) string {
 		return fmt.Sprintf("%.3g hours", seconds/hour)
 	case seconds >= 120:
 		return fmt.Sprintf("%.0f minutes", seconds/60)
+	case seconds == 1:
+		return "1 second"
 	default:
 		return fmt.Sprintf("%.3g seconds", seconds)
 	}

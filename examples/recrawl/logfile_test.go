@@ -27,6 +27,9 @@ func TestReadLogByHand(t *testing.T) {
 		"columns":      "status,Changed, TIME ,url\r\n200,no,1700000000,a\r\n200,YES,1700000060,\"b,c\"\r\n304,t,1700003600,a\r\n200,f,1700007200,\"b,c\"\r\n",
 		"milliseconds": "time;url;changed\n1700000000000;a;false\n1700000060000;b,c;true\n1700003600000;a;true\n1700007200000;b,c;false\n",
 		"Postgres":     "url,time,changed\na,2023-11-14 22:13:20.000+00,f\n\"b,c\",2023-11-15 03:44:20+0530,t\na,2023-11-14 22:13:20-01,t\n\"b,c\",2023-11-15 00:13:20+00,f",
+		"BigQuery":     "url,time,changed\na,2023-11-14 22:13:20 UTC,NULL\n\"b,c\",2023-11-14 22:14:20.000 UTC,true\na,2023-11-14 23:13:20 UTC,true\n\"b,c\",2023-11-15 00:13:20 UTC,false",
+		"pandas":       "url,time,changed\na,1700000000.0,\n\"b,c\",1700000060.0,1.0\n  \na,1700003600.0,1.0\n\t\n\"b,c\",1700007200.0,0.0\n",
+		"MySQL":        "url\ttime\tchanged\na\t2023-11-14 22:13:20\t\\N\nb,c\t2023-11-14 22:14:20\t1\na\t2023-11-14 23:13:20\t1\nb,c\t2023-11-15T00:13:20.000\t0",
 		"RFC 3339":     "\ufefftime\turl\tchanged\n2023-11-14T22:13:20Z\ta\tn\n2023-11-14 23:14:20+01:00\tb,c\ty\n2023-11-14t23:13:20z\ta\ty\n2023-11-15T00:13:20Z\tb,c\tn",
 		"comments":     "\ufeff# polls of a day\n\n \n#more\nurl,time,changed\na,1700000000,\n\n\"b,c\",1700000060, true \na,1700003600,1\n\"b,c\",1700007200,0\n",
 		"twice":        "url,time,changed\na,1700000000,0\n\"b,c\",1700000060,1\na,1700003600,0\na,1700003600,1\n\"b,c\",1700007200,0\n",
@@ -47,6 +50,8 @@ func TestReadLogByHand(t *testing.T) {
 			require.Equal(t, []string{"left out: 3 polls of the same page at the same time as another, with which they count as one"}, l.notes)
 		case "once":
 			require.Equal(t, []string{"left out: 1 page polled only once, of whose changes nothing is known"}, l.notes)
+		case "MySQL":
+			require.Equal(t, []string{"the times name no zone, and are taken for UTC"}, l.notes)
 		default:
 			require.Empty(t, l.notes, name)
 		}
@@ -57,36 +62,38 @@ func TestReadLogErrors(t *testing.T) {
 	t.Parallel()
 	const header = "url,time,changed\n"
 	for text, want := range map[string]string{
-		"":                                                   `file:1: there is no header: the file is empty`,
-		"url|time|changed\n":                                 `file:1: the header "url|time|changed" does not name url, time and changed with commas, tabs or semicolons`,
-		"page,time,changed\n":                                `file:1: the header names no column "url", only "page, time, changed"`,
-		"url,time,time,changed\n":                            `file:1: the header names "time" twice`,
-		header:                                               "file: no polls below the header",
-		header + "a,1,0\nb,2,0\n":                            "file: no page was polled at two times: 2 pages from 1970-01-01 00:00:01 (line 2) to 1970-01-01 00:00:02 (line 3)",
-		header + "a,1,0\n\na,yesterday,0\n":                  `file:4: time "yesterday" is neither`,
-		header + "a,1e15,0\n":                                `file:2: time "1e15" is too great`,
-		header + "a,NaN,0\n":                                 `file:2: time "NaN" is neither Unix seconds or milliseconds nor RFC 3339`,
-		header + "a,,0\n":                                    `file:2: time "" is neither`,
-		header + "a,2023-11-14 22:13:20,0\n":                 `file:2: time "2023-11-14 22:13:20" is neither`,
-		header + "a,1700000000,0\na,1.7e12,0":                `file:3: time "1.7e12" is in milliseconds, those above are in seconds`,
-		header + "a,1,0\na,2,304\n":                          `file:3: changed "304" is neither`,
-		header + "a,1,0\n ,2,0\n":                            "file:3: the url is blank",
-		header + "a,1,0\na,2\n":                              "file:3: 2 fields under a header of 3",
-		header + "a,1,0\na?x,y,2,0\n":                        "file:3: 4 fields under a header of 3",
-		header + "a,1,0\n\"b,2,0\nc,3,0\n":                   `file:3: extraneous or missing " in quoted-field`,
-		"\x1f\x8bnonsense":                                   "file: ",
-		"# polls\n\n" + header + "a,1,0\na,2\n":              "file:5: 2 fields under a header of 3",
-		header + "a,2,1\na,1,0\nb,1,\na,3,\nb,2,":            "file:5: changed is blank",
-		"\xff\xfeu\x00r\x00l\x00,\x00":                       "commas, tabs or semicolons between them: is it UTF-16? It must be UTF-8",
-		"\xfe\xff\x00u\x00r\x00l\x00,":                       ": is it UTF-16? It must be UTF-8",
-		"\x00u\x00r\x00l\x00,\x00t\x00i\x00m\x00e\n":         ": is it UTF-16? It must be UTF-8",
-		"PK\x03\x04\x14\x00\x00\x00\b\x00":                   `: is it a workbook, or a zip archive? It must be CSV`,
-		"BZh91AY&SYS\xeb\x1e\x00":                            `: is it text? It must be UTF-8`,
-		header + "a,0,0\na,5e-324,1\n":                       "file: no page was polled at two times: 1 page",
-		header + "a,9e10,0\na,90000000000.00002,1\n":         "file: no page was polled at two times: 1 page",
-		"\n[{\"url\": \"a\"}]\n":                             `file:2: the header "[{\"url\": \"a\"}]" does not name url, time and changed with commas, tabs or semicolons between them: is it JSON?`,
-		"url,time,changed\ra,1,0\ra,2,0\r":                   `only "url, time, changed\ra, 1, 0\ra, 2, 0": its lines end in CR`,
-		header + "a," + strings.Repeat("\x1b", 1e6) + ",0\n": `file:2: time "` + strings.Repeat(`\x1b`, 80) + `"… is neither`,
+		"":                                  `file:1: there is no header: the file is empty`,
+		"url|time|changed\n":                `file:1: the header "url|time|changed" does not name url, time and changed with commas, tabs or semicolons`,
+		"page,time,changed\n":               `file:1: the header names no column "url", only "page, time, changed"`,
+		"url,time,time,changed\n":           `file:1: the header names "time" twice`,
+		header:                              "file: no polls below the header",
+		header + "a,1,0\nb,2,0\n":           "file: no page was polled at two times: 2 pages from 1970-01-01 00:00:01 (line 2) to 1970-01-01 00:00:02 (line 3)",
+		header + "a,1,0\n\na,yesterday,0\n": `file:4: time "yesterday" is neither`,
+		header + "a,1e15,0\n":               `file:2: time "1e15" is too great`,
+		header + "a,NaN,0\n":                `file:2: time "NaN" is neither Unix seconds or milliseconds nor RFC 3339`,
+		header + "a,,0\n":                   `file:2: time "" is neither`,
+		header + "a,2023-11-14 22:13:20Z,0\na,2023-11-14 22:13:20,0\n": `file:3: time "2023-11-14 22:13:20" is in RFC 3339 without a zone, those above are in RFC 3339`,
+		header + "a,2023-11-14,0\n":                                    `file:2: time "2023-11-14" is neither`,
+		header + "a,2023-11-14 22:13:20 CET,0\n":                       `file:2: time "2023-11-14 22:13:20 CET" is neither`,
+		header + "a,1700000000,0\na,1.7e12,0":                          `file:3: time "1.7e12" is in milliseconds, those above are in seconds`,
+		header + "a,1,0\na,2,304\n":                                    `file:3: changed "304" is neither`,
+		header + "a,1,0\n ,2,0\n":                                      "file:3: the url is blank",
+		header + "a,1,0\na,2\n":                                        "file:3: 2 fields under a header of 3",
+		header + "a,1,0\na?x,y,2,0\n":                                  "file:3: 4 fields under a header of 3",
+		header + "a,1,0\n\"b,2,0\nc,3,0\n":                             `file:3: extraneous or missing " in quoted-field`,
+		"\x1f\x8bnonsense":                                             "file: ",
+		"# polls\n\n" + header + "a,1,0\na,2\n":                        "file:5: 2 fields under a header of 3",
+		header + "a,2,1\na,1,0\nb,1,\na,3,\nb,2,":                      "file:5: changed is blank",
+		"\xff\xfeu\x00r\x00l\x00,\x00":                                 "commas, tabs or semicolons between them: is it UTF-16? It must be UTF-8",
+		"\xfe\xff\x00u\x00r\x00l\x00,":                                 ": is it UTF-16? It must be UTF-8",
+		"\x00u\x00r\x00l\x00,\x00t\x00i\x00m\x00e\n":                   ": is it UTF-16? It must be UTF-8",
+		"PK\x03\x04\x14\x00\x00\x00\b\x00":                             `: is it a workbook, or a zip archive? It must be CSV`,
+		"BZh91AY&SYS\xeb\x1e\x00":                                      `: is it text? It must be UTF-8`,
+		header + "a,0,0\na,5e-324,1\n":                                 "file: no page was polled at two times: 1 page",
+		header + "a,9e10,0\na,90000000000.00002,1\n":                   "file: no page was polled at two times: 1 page",
+		"\n[{\"url\": \"a\"}]\n":                                       `file:2: the header "[{\"url\": \"a\"}]" does not name url, time and changed with commas, tabs or semicolons between them: is it JSON?`,
+		"url,time,changed\ra,1,0\ra,2,0\r":                             `only "url, time, changed\ra, 1, 0\ra, 2, 0": its lines end in CR`,
+		header + "a," + strings.Repeat("\x1b", 1e6) + ",0\n":           `file:2: time "` + strings.Repeat(`\x1b`, 80) + `"… is neither`,
 	} {
 		_, err := readLog(strings.NewReader(text), "file")
 		require.ErrorContains(t, err, want, text)
