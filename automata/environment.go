@@ -31,7 +31,7 @@ func NewPModel(means ...float64) (Environment, error) { return NewQModel(1, mean
 // the share of successes among steps independent trials, each with success probability means[i].
 // Respond takes O(steps).
 func NewQModel(steps int, means ...float64) (Environment, error) {
-	if err := checkStates(steps); err != nil {
+	if err := checkInt("steps", steps, 1, maxStates); err != nil {
 		return nil, err
 	}
 	return newModel(steps, 0, means)
@@ -88,7 +88,7 @@ type switching struct {
 // NewPeriodic returns an environment that acts as environments[0] for period answers, then as the
 // next one for as many, and so on in a circle.
 func NewPeriodic(period int, environments ...Environment) (Environment, error) {
-	if err := checkStates(period); err != nil {
+	if err := checkInt("period", period, 1, maxStates); err != nil {
 		return nil, err
 	}
 	if err := checkSame(environments); err != nil {

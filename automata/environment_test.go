@@ -123,6 +123,8 @@ func TestBadEnvironments(t *testing.T) {
 	} {
 		require.ErrorIs(t, err, ErrConfig, name)
 	}
+	require.ErrorContains(t, second(NewQModel(0, 0.5, 0.5)), "steps 0 ")
+	require.ErrorContains(t, second(NewPeriodic(0, a)), "period 0 ")
 	require.PanicsWithValue(t, "automata: environment 1 is nil", func() { _, _ = NewMarkov(nil, a, nil) })
 }
 

@@ -26,6 +26,13 @@ func TestSPLRule(t *testing.T) {
 	}
 }
 
+func TestSPLWithoutResolution(t *testing.T) {
+	t.Parallel()
+	_, err := NewSPL(0)
+	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorContains(t, err, "resolution 0 ")
+}
+
 // A search that stands at an end is restored there.
 func TestSearchRestoredAtItsEnds(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ var splFormat = codec.Format{Magic: "recrawl/automata.SPL", Version: 1}
 
 // NewSPL returns a search of resolution N ≥ 1 that starts in the middle.
 func NewSPL(resolution int) (*SPL, error) {
-	if err := checkStates(resolution); err != nil {
+	if err := checkInt("resolution", resolution, 1, maxStates); err != nil {
 		return nil, err
 	}
 	return &SPL{resolution, resolution / 2}, nil
