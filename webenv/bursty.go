@@ -48,10 +48,11 @@ func (c BurstyConfig) check() error {
 		v    float64
 		ok   bool
 	}{
-		{"quiet rate", c.Quiet, c.Quiet >= 0},
-		{"active rate", c.Active, c.Active >= 0},
+		// The stays and the quiet rate come first: the default of the active rate follows from them.
 		{"quiet stay", c.QuietStay, 1/c.QuietStay > 0 && 1/c.QuietStay <= math.MaxFloat64},
 		{"active stay", c.ActiveStay, 1/c.ActiveStay > 0 && 1/c.ActiveStay <= math.MaxFloat64},
+		{"quiet rate", c.Quiet, c.Quiet >= 0},
+		{"active rate", c.Active, c.Active >= 0},
 	} {
 		if !f.ok || math.IsInf(f.v, 1) {
 			return fmt.Errorf("%w: %s %v", ErrConfig, f.name, f.v)
