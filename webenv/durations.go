@@ -41,7 +41,7 @@ func (n *DurationNoise) UnmarshalText(text []byte) error { return noiseNames.Unm
 type DurationsConfig struct {
 	// Sites is the number of web sites, 10^9 at most; 0 means 900.
 	Sites int
-	// Arms is the number of access points, at most 65535; 0 means 3.
+	// Arms is the number of access points, 2 to 65535; 0 means 3.
 	Arms int
 
 	// Perfect is the mean duration of a site from its perfect access point, and Other, which must
@@ -56,7 +56,7 @@ type DurationsConfig struct {
 	Scatter float64
 
 	// Sizes is the standard deviation of the logarithm of the sites' sizes. The durations of a site
-	// are multiplied by its size, and the mean size is 1. 0 makes all sizes equal.
+	// are multiplied by its size, and the mean size is 1. At most 10; 0 makes all sizes equal.
 	Sizes float64
 
 	// Resources has the resources of each access point; nil means 1 for each. The durations
@@ -172,16 +172,19 @@ func (c *DurationsConfig) check() error {
 		{"sites", c.Sites, c.Sites >= 1 && c.Sites <= mostSites},
 		{"access points", c.Arms, c.Arms >= 2 && c.Arms <= math.MaxUint16},
 		{"mean duration from the perfect access point", c.Perfect, in(c.Perfect, math.SmallestNonzeroFloat64, most)},
-		{"mean duration from another", c.Other, c.Other > c.Perfect && c.Other <= most},
+		{"mean duration from another access point", fmt.Sprintf("%v, not above %v from the perfect one", c.Other, c.Perfect), !(c.Other <= c.Perfect)},
+		{"mean duration from another access point", c.Other, c.Other <= most},
 		{"scatter", c.Scatter, in(c.Scatter, 0, most) && (c.Noise != UniformNoise || c.Scatter <= 1)},
 		{"scatter of the sizes", c.Sizes, in(c.Sizes, 0, 10)},
 		{"congestion", c.Congestion, in(c.Congestion, 0, most)},
 		{"crawls between two switches", c.Every, c.Every >= 0},
-		{"resources", len(c.Resources), len(c.Resources) == c.Arms},
 	} {
 		if !f.ok {
 			return fmt.Errorf("%w: %s: %v", ErrConfig, f.name, f.value)
 		}
+	}
+	if n := len(c.Resources); n != c.Arms {
+		return fmt.Errorf("%w: resources of %d access points, there are %d", ErrConfig, n, c.Arms)
 	}
 	for j, r := range c.Resources {
 		if !in(r, math.SmallestNonzeroFloat64, most) {

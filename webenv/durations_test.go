@@ -224,7 +224,11 @@ func TestDurationsRejects(t *testing.T) {
 		_, err := NewDurations(cfg, src)
 		require.ErrorIs(t, err, ErrConfig, name)
 	}
-	_, err := NewDurations(DurationsConfig{Sites: 1, Arms: math.MaxUint16}, src)
+	_, err := NewDurations(DurationsConfig{Perfect: 60}, src)
+	require.ErrorContains(t, err, "53.6, not above 60 from the perfect one")
+	_, err = NewDurations(DurationsConfig{Resources: []float64{1}}, src)
+	require.ErrorContains(t, err, "resources of 1 access points, there are 3")
+	_, err = NewDurations(DurationsConfig{Sites: 1, Arms: math.MaxUint16}, src)
 	require.NoError(t, err)
 	require.Panics(t, func() { _, _ = NewDurations(DurationsConfig{}, nil) })
 }
