@@ -280,6 +280,9 @@ func (r *run) weigh() error {
 			has[ids.Slot(id)] = true
 			pages++
 		}
+		if pages == 0 {
+			return fmt.Errorf("%w: the scheduler has no page", ErrConfig)
+		}
 		if pages < n {
 			weights := slices.Repeat([]float64{1}, n)
 			if r.cfg.Weights != nil {

@@ -636,6 +636,9 @@ func TestRunIdsTravel(t *testing.T) {
 	require.Equal(t, map[int]int{again + 1: 3, 2 * again: 2}, p.told)
 	require.Equal(t, map[int]int{again + 1: 1, 2 * again: 2}, p.lost)
 
+	_, _, err = run(false, RunConfig{})
+	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorContains(t, err, "the scheduler has no page")
 	for _, id := range []int{3, again + 3, -1} {
 		for _, plain := range []bool{false, true} {
 			_, _, err = run(plain, RunConfig{}, 0, id)
