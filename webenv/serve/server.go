@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -153,6 +154,7 @@ func New(env webenv.Env, cfg Config) (*Server, error) {
 	if s.byName, err = numbered(cfg.Names); err != nil {
 		return nil, err
 	}
+	s.cfg.Names = slices.Clone(cfg.Names)
 	for page := range n {
 		if err := s.faults(page).check(); err != nil {
 			return nil, fmt.Errorf("page %d: %w", page, err)

@@ -154,6 +154,15 @@ func requireOnly(t require.TestingT, seen map[string]int, text string, version i
 	seen[text] = version
 }
 
+// The server keeps its names when the caller alters theirs.
+func TestServerKeepsNames(t *testing.T) {
+	t.Parallel()
+	given := []string{"one", "two"}
+	s, _ := serverOf(t, webtest.Replay(t, nil, nil), Config{Names: given})
+	given[0] = "three"
+	require.Equal(t, "/name/one", s.URL(0))
+}
+
 func TestServerPaths(t *testing.T) {
 	t.Parallel()
 	env := webtest.Replay(t, []float64{1}, []float64{2}, nil)
