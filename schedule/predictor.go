@@ -237,7 +237,7 @@ func Backtest(histories [][]float64) (*DurationPredictor, error) {
 	for z, history := range histories {
 		for k, d := range history {
 			if err := e.Observe(z, d); err != nil {
-				return nil, fmt.Errorf("run %d: %w", k, err)
+				return nil, fmt.Errorf("%w (run %d)", err, k)
 			}
 		}
 	}

@@ -70,6 +70,8 @@ func TestBacktestPicksTheRightMethod(t *testing.T) {
 	for k := 1; k < len(scores); k++ {
 		require.LessOrEqual(t, scores[k-1].AbsError, scores[k].AbsError)
 	}
+	_, err = Backtest([][]float64{{1}, {1, -2}})
+	require.EqualError(t, err, ErrDuration.Error()+": site 1: -2 (run 1)")
 	e, err = Backtest([][]float64{{1}, {1, math.E}}) // one prediction, 1 for e
 	require.NoError(t, err)
 	for _, score := range e.Scores() {

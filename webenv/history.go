@@ -182,7 +182,7 @@ func (h *History) WriteTo(w io.Writer) (int64, error) {
 			err = bufio.ErrTooLong
 		}
 		if err != nil {
-			return written, fmt.Errorf("page %d: %w", i, err)
+			return written, fmt.Errorf("%w (page %d)", err, i)
 		}
 		n, err := w.Write(append(line, '\n'))
 		written += int64(n)

@@ -435,6 +435,7 @@ func TestFaultsRejected(t *testing.T) {
 			return [2]Faults{{}, f}[page]
 		}})
 		require.ErrorIs(t, err, ErrConfig)
-		require.ErrorContains(t, err, "page 1")
+		require.ErrorContains(t, err, "(page 1)")
+		require.True(t, strings.HasPrefix(err.Error(), "serve: "), "as every text begins with its package")
 	}
 }

@@ -157,7 +157,7 @@ func New(env webenv.Env, cfg Config) (*Server, error) {
 	s.cfg.Names = slices.Clone(cfg.Names)
 	for page := range n {
 		if err := s.faults(page).check(); err != nil {
-			return nil, fmt.Errorf("page %d: %w", page, err)
+			return nil, fmt.Errorf("%w (page %d)", err, page)
 		}
 	}
 	if cfg.Faults != nil || cfg.Latency != nil {
