@@ -92,6 +92,7 @@ func New(urls []string, cfg Config) (*Pages, error) {
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = defaultMaxBytes
 	}
+	cfg.Header = cfg.Header.Clone()
 	p := &Pages{
 		cfg: cfg,
 		transport: Transport{Base: cfg.Client.Transport, Now: cfg.Now,

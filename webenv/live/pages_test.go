@@ -40,6 +40,19 @@ func liveOf(t require.TestingT, handler http.Handler, cfg Config, paths ...strin
 	return l
 }
 
+// The caller may go on to use its header for something else.
+func TestPagesKeepTheirHeader(t *testing.T) {
+	t.Parallel()
+	var agents []string
+	header := http.Header{"User-Agent": {"one"}}
+	l := liveOf(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		agents = append(agents, r.UserAgent())
+	}), Config{Header: header}, "/")
+	header.Set("User-Agent", "two")
+	l.Poll(0, 1)
+	require.Equal(t, []string{"one"}, agents)
+}
+
 // restartedLive returns an environment that was saved and restored into one
 // with another order of pages.
 func restartedLive(t require.TestingT, old *Pages, handler http.Handler, paths ...string) *Pages {
