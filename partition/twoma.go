@@ -167,8 +167,8 @@ func (a *armMeans) observe(arm int, duration float64, objects int) (average floa
 // TWOMA is the Time Weighted Object Migration Automaton. It assigns objects (web sites) to arms
 // (access points) by measured durations, in two bytes an object. Next returns the arm for an
 // object, and Observe reports a duration. Take it if memory decides; [Assigner] is better at
-// everything else, except in the first crawls if there are some 40 arms and large noise
-// (RESULTS.md, "Access points").
+// everything else, with two exceptions: exact durations that never change, and the first crawls if
+// there are some 40 arms and large noise (RESULTS.md, "Access points").
 //
 // # How it works
 //
