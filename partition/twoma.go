@@ -22,9 +22,10 @@ import (
 // The paper says that N is 5, that an object which leaves draws from the other arms, and that an
 // object is rewarded if it takes less than the average of its arm and penalised if it takes more.
 // It does not say in which state an object enters an arm, over which accesses the average is taken,
-// or what follows from a duration equal to it, which is a reward here. In the report all objects
-// begin in the worst state of an arm. Here they begin in the state Entry, which takes up to
-// Entry − 1 crawls more.
+// or what follows from a duration equal to it, which is a reward here. It numbers the states from
+// N_0 to N_N, which would make six of N = 5: that matters only to an entry in the most internal one,
+// which then takes a fifth longer. In the report all objects begin in the worst state of an arm.
+// Here they begin in the state Entry, which takes up to Entry − 1 crawls more.
 //
 // No reading of the text gives the report's numbers of crawls in all settings:
 //
