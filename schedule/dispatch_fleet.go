@@ -115,7 +115,7 @@ func (f *fleet) checkTimes(times []float64, pairs int, side string, others []flo
 //
 // Time: O(n); on unrelated clients O(n + m·k log k) for k sites that wait for any client.
 func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err error) {
-	if err := d.checkTime(now); err != nil {
+	if err := d.made().checkTime(now); err != nil {
 		return None, err
 	}
 	if err := d.checkTimes(times, d.n, "site", d.size); err != nil {
@@ -147,7 +147,7 @@ func (d *Dispatcher) AddClient(times []float64, now float64) (client int, err er
 //
 // Time: O(m + k) for k sites that wait for any client.
 func (d *Dispatcher) AddSite(times []float64, now float64) (site int, err error) {
-	if err := d.checkTime(now); err != nil {
+	if err := d.made().checkTime(now); err != nil {
 		return None, err
 	}
 	if err := d.checkTimes(times, d.m, "client", d.unit); err != nil {

@@ -14,7 +14,15 @@ var dispatcherFormat = codec.Format{Magic: "recrawl/schedule.Dispatcher", Versio
 
 // MarshalBinary returns the saved state, with the sites and clients that were added. The
 // problem and the config are not part of it.
-func (d *Dispatcher) MarshalBinary() ([]byte, error) { return dispatcherFormat.Save(d.encode) }
+func (d *Dispatcher) MarshalBinary() ([]byte, error) { return dispatcherFormat.Save(d.made().encode) }
+
+// made returns d. It panics if d is a zero value.
+func (d *Dispatcher) made() *Dispatcher {
+	if d.p == nil {
+		panic("schedule: a Dispatcher that is a zero value: make it with NewDispatcher or NewPullDispatcher")
+	}
+	return d
+}
 
 // UnmarshalBinary restores a saved state into a dispatcher made for the same problem, by either
 // constructor and with any plan. The dispatcher then continues as the saved one would have. The

@@ -322,3 +322,16 @@ func TestNextLooksAtEachClientOnce(t *testing.T) {
 		require.LessOrEqual(t, d.looks.Spent, 6*2*d.m)
 	}
 }
+
+// A Dispatcher that no constructor made says so.
+func TestDispatcherZeroValue(t *testing.T) {
+	t.Parallel()
+	for _, use := range []func(*Dispatcher){
+		func(d *Dispatcher) { _, _ = d.AddClient([]float64{1}, 0) },
+		func(d *Dispatcher) { _, _ = d.AddSite([]float64{1}, 0) },
+		func(d *Dispatcher) { _, _ = d.MarshalBinary() },
+	} {
+		require.PanicsWithValue(t, "schedule: a Dispatcher that is a zero value: make it with NewDispatcher or NewPullDispatcher",
+			func() { use(new(Dispatcher)) })
+	}
+}
