@@ -81,5 +81,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 }
 
 func row(way string, n noisypage.Noise, quantity string, of int, percent float64) report.Row {
-	return report.Row{Source: "recrawl", Item: n.Name + ": " + way, Quantity: quantity, Unit: "%", Measured: percent, Runs: of}
+	r := report.Row{Source: "recrawl", Item: n.Name + ": " + way, Quantity: quantity, Unit: "%", Runs: of}
+	if of > 0 {
+		r.Measured = percent
+	}
+	return r
 }

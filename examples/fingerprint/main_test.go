@@ -48,6 +48,23 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
+// A share of no polls or no changes is nothing, and not 0 %.
+func TestSharesOfNothing(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the whole table takes long under the race detector")
+	}
+	for edits, none := range map[string]string{"0": "missed", "1": "false changes"} {
+		var out bytes.Buffer
+		require.NoError(t, run([]string{"-json", "-edits", edits}, &out, io.Discard))
+		var rows []report.Row
+		require.NoError(t, json.Unmarshal(out.Bytes(), &rows))
+		for _, r := range rows {
+			require.Equal(t, strings.HasPrefix(r.Quantity, none), r.Measured == nil, "%+v", r)
+		}
+	}
+}
+
 // With -out there is a page with the figures.
 func TestPage(t *testing.T) {
 	t.Parallel()
