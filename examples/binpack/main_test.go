@@ -57,6 +57,7 @@ func TestOnly(t *testing.T) {
 		"-exact -fleets small": "-fleets goes without -exact", "-exact -out pictures": "-out goes without -exact",
 		"-patience 1s": "-patience goes with -exact", "-suite -exact": "not both",
 		"-fleets nope":         "there are small, rules, nodes and sites",
+		"-fleets rules,rules":  "-fleets: rules twice",
 		"-exact -patience -1s": "want more than 0", "-exact -patience 0s": "want more than 0",
 	} {
 		err := run(strings.Fields(args), io.Discard, io.Discard)

@@ -134,6 +134,9 @@ func parts(names string, quick bool) ([]part, error) {
 		if k < 0 {
 			return nil, report.Usagef("-fleets %s: no such fleet; there are small, rules, nodes and sites", name)
 		}
+		if slices.ContainsFunc(chosen, func(p part) bool { return p.name == name }) {
+			return nil, report.Usagef("-fleets: %s twice", name)
+		}
 		chosen = append(chosen, all[k])
 	}
 	return chosen, nil
