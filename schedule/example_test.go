@@ -115,7 +115,7 @@ func ExampleBatch() {
 	// 3 [0 4]
 }
 
-// Four sites on three unrelated clients; each plan is printed when found.
+// Four sites on three unrelated clients; each better plan or bound is printed when found.
 func ExampleImprove() {
 	p, _ := schedule.NewUnrelated([][]float64{{4, 7, 9}, {6, 3, 8}, {5, 5, 2}, {3, 6, 4}})
 	start, _ := schedule.RoundRobin(p, nil)
