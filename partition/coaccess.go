@@ -55,8 +55,11 @@ func checkSizes(sizes []int) error {
 	}
 	total := 0
 	for k, s := range sizes {
-		if s < 1 || s > maxCounted-total {
+		if s < 1 {
 			return fmt.Errorf("%w: class %d: size %d", ErrConfig, k, s)
+		}
+		if s > maxCounted-total {
+			return fmt.Errorf("%w: class %d: size %d: more than %d objects in all", ErrConfig, k, s, maxCounted)
 		}
 		total += s
 	}

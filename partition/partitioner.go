@@ -170,8 +170,11 @@ func checkFamily(variant OMAVariant, sizes []int, states int) error {
 	}
 	total := 0
 	for c, s := range sizes {
-		if s < 2 || s >= most-total {
+		if s < 2 {
 			return fmt.Errorf("%w: class %d: size %d", ErrConfig, c, s)
+		}
+		if s >= most-total {
+			return fmt.Errorf("%w: class %d: size %d: %d objects or more in all", ErrConfig, c, s, most)
 		}
 		total += s
 	}

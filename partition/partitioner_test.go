@@ -597,3 +597,12 @@ func TestOMAMoves(t *testing.T) {
 		}
 	}
 }
+
+// A size that is too much only beside the others is told as such.
+func TestTooManyObjects(t *testing.T) {
+	t.Parallel()
+	_, err := NewCoAccess([]int{maxCounted, 1})
+	require.EqualError(t, err, ErrConfig.Error()+": class 1: size 1: more than 65536 objects in all")
+	_, err = NewOMA(OMA, []int{1<<31 - 2, 2}, 0, rand.NewPCG(1, 2))
+	require.EqualError(t, err, ErrConfig.Error()+": class 1: size 2: 2147483648 objects or more in all")
+}
