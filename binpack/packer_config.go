@@ -89,7 +89,7 @@ func orDefault(x, byDefault float64) float64 {
 	switch {
 	case x == 0:
 		return byDefault
-	case x < 0:
+	case x < 0 && !math.IsInf(x, -1): // which is refused
 		return 0
 	}
 	return x

@@ -359,8 +359,10 @@ func TestPackerExtremeCosts(t *testing.T) {
 		_, err := NewPacker(c)
 		require.ErrorIs(t, err, ErrConfig, "%+v", c)
 	}
-	_, err := NewPacker(PackerConfig{MoveCost: math.Inf(-1)})
-	require.ErrorIs(t, err, ErrConfig)
+	for _, c := range []PackerConfig{{MoveCost: math.Inf(-1)}, {NodeCost: math.Inf(-1)}, {Headroom: math.Inf(-1)}, {Early: math.Inf(-1)}} {
+		_, err := NewPacker(c)
+		require.ErrorIs(t, err, ErrConfig, "%+v", c)
+	}
 }
 
 // Weights are rounded up to a quantum, but for what is left of the errors of three roundings: .3 is

@@ -209,7 +209,7 @@ func (p *Problem) Clients() int { return p.made().m }
 
 // Duration returns the time that a site takes on a client.
 func (p *Problem) Duration(site, client int) float64 {
-	if p.unrelated {
+	if p.made().unrelated {
 		return p.size[site*p.m+client]
 	}
 	return p.unit[client] * p.size[site]

@@ -229,6 +229,7 @@ func TestZeroProblem(t *testing.T) {
 		"Multifit":          func(p *Problem) { Multifit(p) },
 		"KarmarkarKarp":     func(p *Problem) { _, _ = KarmarkarKarp(p) },
 		"LocalSearch":       func(p *Problem) { _, _ = LocalSearch(p, nil) },
+		"Duration":          func(p *Problem) { p.Duration(0, 0) },
 		"RoundRobin":        func(p *Problem) { _, _ = RoundRobin(p, nil) },
 		"Pull":              func(p *Problem) { _, _ = Pull(p, nil) },
 		"Replan":            func(p *Problem) { _, _ = Replan(p, nil, 0) },

@@ -40,6 +40,9 @@ type Site struct {
 	Pages  int
 }
 
+// mostPages bounds the memory of a law.
+const mostPages = 1e9
+
 // domainLaws are the constants of Yazidi (2006), the chapter on simulation: the fixed
 // probability of change per slot, and the skewness of the Zipf law.
 var domainLaws = map[string]struct{ fixed, theta float64 }{
@@ -51,7 +54,7 @@ var domainLaws = map[string]struct{ fixed, theta float64 }{
 
 // DomainLaw returns the probability of change per slot of each page of the sites, site after
 // site, fixed by the top-level domain: 0.3 in com, 0.25 in net, 0.1 in edu, 0.05 in org (Yazidi
-// 2006, simulation A; go run ./examples/papers -only yazidi).
+// 2006, simulation A; go run ./examples/papers -only yazidi). There are 10^9 pages at most.
 func DomainLaw(sites []Site) ([]float64, error) {
 	return domainLaw(sites, func(fixed, _ float64, _ int) float64 { return fixed })
 }
@@ -59,7 +62,7 @@ func DomainLaw(sites []Site) ([]float64, error) {
 // DomainZipfLaw returns the probability of change per slot of each page of the sites, site
 // after site: page k = 1, 2, … of a site has 1/k^θ, θ = 0.75 in com, 1 in net, 1.5 in edu, 2 in
 // org (Yazidi 2006, simulation B; go run ./examples/papers -only yazidi). The first page of a site
-// changes in every slot.
+// changes in every slot. There are 10^9 pages at most.
 func DomainZipfLaw(sites []Site) ([]float64, error) {
 	return domainLaw(sites, func(_, theta float64, k int) float64 { return math.Pow(float64(k), -theta) })
 }
@@ -71,7 +74,7 @@ func domainLaw(sites []Site, u func(fixed, theta float64, k int) float64) ([]flo
 		if !ok {
 			return nil, fmt.Errorf("%w: site %d: domain %q is not com, net, edu or org", ErrConfig, i, s.Domain)
 		}
-		if s.Pages < 0 {
+		if s.Pages < 0 || s.Pages > mostPages-len(law) {
 			return nil, fmt.Errorf("%w: site %d: %d pages", ErrConfig, i, s.Pages)
 		}
 		for k := 1; k <= s.Pages; k++ {

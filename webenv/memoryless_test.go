@@ -177,8 +177,10 @@ func TestDomainLaws(t *testing.T) {
 	_, err = DomainLaw([]Site{{"com", 1}, {"gov", 1}})
 	require.ErrorIs(t, err, ErrConfig)
 	require.EqualError(t, err, `webenv: setting out of range: site 1: domain "gov" is not com, net, edu or org`)
-	_, err = DomainZipfLaw([]Site{{"com", -1}})
-	require.ErrorIs(t, err, ErrConfig)
+	for _, pages := range []int{-1, mostPages, math.MaxInt} {
+		_, err = DomainZipfLaw([]Site{{"com", 1}, {"com", pages}})
+		require.ErrorIs(t, err, ErrConfig)
+	}
 }
 
 // The paper's 20 sites and the optimum that it prints for their Zipf laws: the

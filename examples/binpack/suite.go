@@ -129,7 +129,8 @@ func parts(names string, quick bool) ([]part, error) {
 			{name: "nodes", size: size{2000, 40}, seeds: 1, steps: 20}, {name: "sites", size: size{2000, 10}, seeds: 1, steps: 20}}
 	}
 	var chosen []part
-	for _, name := range strings.Split(names, ",") {
+	for name := range strings.SplitSeq(names, ",") {
+		name = strings.TrimSpace(name)
 		k := slices.IndexFunc(all, func(p part) bool { return p.name == name })
 		if k < 0 {
 			return nil, report.Usagef("-fleets %s: no such fleet; there are small, rules, nodes and sites", name)

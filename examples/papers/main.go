@@ -147,6 +147,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 // choose returns the papers with those of their parts whose names begin with one of the names.
 func choose(only string) (chosen []paper, total time.Duration, err error) {
 	names := strings.Split(only, ",")
+	for k := range names {
+		names[k] = strings.TrimSpace(names[k])
+	}
 	used := make([]bool, len(names))
 	var all []string
 	for _, p := range papers {

@@ -154,7 +154,7 @@ func TestUsage(t *testing.T) {
 		require.ErrorAs(t, run(args, io.Discard, io.Discard), new(report.UsageError), "%v", args)
 	}
 	require.NoError(t, run([]string{"-seed", "4294967295", "-only", "yazidi-exact"}, io.Discard, io.Discard))
-	chosen, total, err := choose("granmo,granmo-exact")
+	chosen, total, err := choose("granmo, granmo-exact")
 	require.NoError(t, err)
 	require.Len(t, chosen, 1)
 	require.Len(t, chosen[0].parts, len(granmo.parts), "no part twice")

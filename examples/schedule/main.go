@@ -145,7 +145,8 @@ func choose(all []experiment, only string) ([]experiment, error) {
 		return all, nil
 	}
 	var chosen []experiment
-	for _, name := range strings.Split(only, ",") {
+	for name := range strings.SplitSeq(only, ",") {
+		name = strings.TrimSpace(name)
 		k := slices.IndexFunc(all, func(e experiment) bool { return e.name == name })
 		if k < 0 {
 			var names []string
@@ -153,6 +154,9 @@ func choose(all []experiment, only string) ([]experiment, error) {
 				names = append(names, e.name)
 			}
 			return nil, report.Usagef("-only %s: no such experiment; there are %s", name, strings.Join(names, ", "))
+		}
+		if slices.ContainsFunc(chosen, func(e experiment) bool { return e.name == name }) {
+			return nil, report.Usagef("-only: %s twice", name)
 		}
 		chosen = append(chosen, all[k])
 	}

@@ -78,6 +78,15 @@ func TestSameSeedSameFigures(t *testing.T) {
 	require.Equal(t, first.String(), second.String())
 }
 
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	chosen, err := choose(suite, "size, worlds")
+	require.NoError(t, err)
+	require.Len(t, chosen, 2)
+	_, err = choose(suite, "size,worlds,size")
+	require.ErrorContains(t, err, "-only: size twice")
+}
+
 // What is as planned but for rounding is as planned.
 func TestRatio(t *testing.T) {
 	t.Parallel()
