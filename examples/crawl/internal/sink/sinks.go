@@ -62,6 +62,7 @@ func (s *Sinks) Sink() Sink {
 				return err
 			}
 		}
+		s.well()
 		return nil
 	}
 }
@@ -77,7 +78,6 @@ func (s *Sinks) keep(ctx context.Context, keep Sink, v fetch.Version) error {
 		err := s.try(ctx, keep, v)
 		switch {
 		case err == nil:
-			s.well()
 			return nil
 		case ctx.Err() != nil: // nobody wants it any more
 			return err
@@ -137,7 +137,7 @@ func (s *Sinks) ill(err error) {
 	}
 }
 
-// well tells that a version was kept after failures.
+// well tells that a version was kept in all sinks after failures.
 func (s *Sinks) well() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -62,6 +62,29 @@ func TestSinksTryAgain(t *testing.T) {
 	require.Nil(t, New().Sink())
 }
 
+// While one sink fails, the log does not say that versions are kept again because another one took them.
+func TestOneOfTheSinksFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var lines, log bytes.Buffer
+		fails := true
+		s := New(Lines(&lines), func(context.Context, fetch.Version) error {
+			if fails {
+				return errors.New("disk full")
+			}
+			return nil
+		})
+		s.log = func() *slog.Logger { return slog.New(slog.NewTextHandler(&log, nil)) }
+		require.Error(t, s.Sink()(t.Context(), version("one")))
+		require.Error(t, s.Sink()(t.Context(), version("two")))
+		require.Equal(t, 2, strings.Count(lines.String(), "\n"))
+		require.NotContains(t, log.String(), "kept again")
+		fails = false
+		require.NoError(t, s.Sink()(t.Context(), version("three")))
+		require.Equal(t, 1, strings.Count(log.String(), "kept again"))
+	})
+}
+
 // Nobody waits for a sink when the crawl is to end, or when its poll does.
 func TestSinksStop(t *testing.T) {
 	t.Parallel()
