@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,43 @@ func TestDamagedLog(t *testing.T) {
 	records, log = opened() // it is whole again
 	require.Equal(t, []string{"one", "two"}, records)
 	require.NotContains(t, log, "damaged")
+}
+
+// A state is that of as many shards as before where only the file that describes it is damaged or lost.
+func TestDamagedDescription(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"meta.inf", "meta.sum"} {
+		for _, size := range []int64{0, 10, -1} {
+			dir := t.TempDir()
+			e := open(t, engine.Config{Dir: dir, Shards: 12, Kind: "crawl", Objective: "detections"})
+			for i := range e.Shards() {
+				s, err := e.Own(t.Context(), i)
+				require.NoError(t, err)
+				appendAll(t, s, strconv.Itoa(i))
+			}
+			e.Close()
+			path := filepath.Join(filepath.Dir(messages(filepath.Join(dir, "nats"), "CRAWL")), file)
+			if size < 0 {
+				require.NoError(t, os.Remove(path))
+			} else {
+				require.NoError(t, os.Truncate(path, size))
+			}
+			var out bytes.Buffer
+			for range 2 { // it is told once
+				e = open(t, engine.Config{Dir: dir, Kind: "crawl", Objective: "freshness", Log: slog.New(slog.NewTextHandler(&out, nil))})
+				require.Equal(t, 12, e.Shards())
+				require.Empty(t, e.Objective())
+				s, err := e.Own(t.Context(), 11)
+				require.NoError(t, err)
+				_, records := restored(t, s)
+				require.Equal(t, []string{"11"}, records)
+				e.Close()
+			}
+			require.Equal(t, 1, strings.Count(out.String(), "the file that describes the state is damaged or lost"))
+			_, err := engine.Open(t.Context(), engine.Config{Dir: dir, Shards: 1})
+			require.ErrorContains(t, err, "begun with 12")
+		}
+	}
 }
 
 // What was lost is not asked for where the answer would have too many deleted records in it to come in time.

@@ -316,12 +316,16 @@ func (e *Engine) create(ctx context.Context) error {
 			if shards == 0 && e.server == nil {
 				shards = clusterShards
 			}
-			e.stream, err = e.js.CreateStream(ctx, jetstream.StreamConfig{
+			cfg := jetstream.StreamConfig{
 				Name: streamName, Subjects: []string{"crawl.*.log", "crawl.*.snap"},
 				Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Replicas: e.cfg.Replicas,
 				AllowRollup: true, DenyDelete: true,
 				Metadata: map[string]string{"shards": strconv.Itoa(max(shards, 1)), "objective": e.cfg.Objective, "kind": e.cfg.Kind},
-			})
+			}
+			e.stream, err = e.js.CreateStream(ctx, cfg)
+			if err == nil && e.server != nil && e.stream.CachedInfo().State.LastSeq > 0 {
+				err = e.describe(ctx, cfg)
+			}
 		}
 		if err != nil {
 			return err
@@ -359,6 +363,27 @@ func (e *Engine) create(ctx context.Context) error {
 		return err
 	}
 	return e.tellLoss(ctx, mostDeleted)
+}
+
+// describe says anew what a stream is that an embedded server found without the file that describes it, or with a
+// damaged one. The records are there, one of each shard at least; for what they were made is not known any more.
+func (e *Engine) describe(ctx context.Context, cfg jetstream.StreamConfig) error {
+	info, err := e.stream.Info(ctx, jetstream.WithSubjectFilter("crawl.*.log"))
+	if err != nil {
+		return err
+	}
+	shards := 1
+	for subject := range info.State.Subjects {
+		n := 0
+		if _, err := fmt.Sscanf(subject, "crawl.%d.log", &n); err == nil {
+			shards = max(shards, n+1)
+		}
+	}
+	e.cfg.Log.Error("the file that describes the state is damaged or lost; the shards are those of the log, and if the crawl was begun with an -objective it is to be given again",
+		"folder", e.cfg.Dir, "shards", shards)
+	cfg.Metadata = map[string]string{"shards": strconv.Itoa(shards)}
+	e.stream, err = e.js.UpdateStream(ctx, cfg)
+	return err
 }
 
 // mostDeleted is the number of deleted records up to which a server is asked what it lost: it lists them all then. A
