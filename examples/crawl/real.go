@@ -85,7 +85,7 @@ func (s *settings) untilStopped(session func(ctx context.Context) error) error {
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) { // it was stopped before it had begun
 			return nil
 		}
-		if ctx.Err() != nil || !errors.Is(err, engine.ErrStorage) || !begun && !s.hasState() || s.dryRun { // for which somebody waits
+		if ctx.Err() != nil || !errors.Is(err, engine.ErrStorage) || !s.engine.Known && !s.hasState() || s.dryRun { // for which somebody waits
 			return err
 		}
 		slog.Error("resting until the state can be written again; nothing that counts is lost", "error", err)

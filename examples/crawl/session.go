@@ -144,8 +144,10 @@ func (s *settings) open(ctx context.Context) (e *engine.Engine, closeAll func(),
 }
 
 // agree takes over the objective that a crawl was begun with. What was learnt serves that one, so
-// another one on the command line is refused.
+// another one on the command line is refused. From then on there is a state, which may be waited for and is not to
+// be begun anew.
 func (s *settings) agree(e *engine.Engine) error {
+	s.engine.Known = true
 	had := e.Objective()
 	if had == "" || had == s.objective.String() {
 		return nil

@@ -348,3 +348,38 @@ func TestObjectiveStays(t *testing.T) {
 		require.ErrorContains(t, err, "-objective detections: what was learnt in "+state+" is for the objective freshness: leave the flag out")
 	}
 }
+
+// A state that is gone while the crawl or the frontier rests, as its disk is, is waited for. No other one is begun in
+// its place.
+func TestStateIsGone(t *testing.T) {
+	t.Parallel()
+	for _, kind := range [][]string{{"-urls", "list", "-user-agent", demoAgent}, {"-frontier", "127.0.0.1:0"}} {
+		for _, mount := range []bool{false, true} { // is left, as an empty folder
+			dir := t.TempDir()
+			state, away := filepath.Join(dir, "state"), filepath.Join(dir, "away")
+			s, err := parse(append([]string{"-state", state}, kind...), io.Discard, io.Discard)
+			require.NoError(t, err)
+			open := func() error {
+				e, err := engine.Open(t.Context(), s.engine)
+				if err != nil {
+					return err
+				}
+				defer e.Close()
+				return s.agree(e)
+			}
+			require.NoError(t, open())
+			require.NoError(t, os.Rename(state, away))
+			if mount {
+				require.NoError(t, os.Mkdir(state, 0o700))
+			}
+			for range 2 {
+				require.ErrorIs(t, open(), engine.ErrStorage)
+			}
+			if mount {
+				require.NoError(t, os.Remove(state))
+			}
+			require.NoError(t, os.Rename(away, state))
+			require.NoError(t, open())
+		}
+	}
+}

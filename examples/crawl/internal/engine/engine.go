@@ -87,6 +87,9 @@ type Config struct {
 	SyncAlways bool
 	// LookOnly creates nothing on servers elsewhere, and does not join; where there is nothing Open returns ErrNone.
 	LookOnly bool
+	// Known says that there was a state already: if the folder lost it, as its disk is gone, Open returns ErrStorage
+	// and begins no other one.
+	Known bool
 	// KeepLog purges nothing: the log is then an account of all polls.
 	KeepLog bool
 	// Name is that of this node: letters, digits, - and _. Empty means the host's and the process's
@@ -249,6 +252,9 @@ const blockExt = ".blk"
 // acknowledge the same record, so there is a lock.
 func (e *Engine) embed() error {
 	dir := e.cfg.Dir
+	if e.cfg.Known && !HasState(dir) {
+		return fmt.Errorf("%w: what was in %s is gone", ErrStorage, dir)
+	}
 	if err := writable(dir); err != nil {
 		return err
 	}
