@@ -230,14 +230,10 @@ func (n *Node) Exchange(ctx context.Context, own []crawler.Quote) []crawler.Quot
 	return n.quotes()
 }
 
-// rate is the share of a shard in the budget, to begin with.
+// rate is the share of a shard in the budget, to begin with. What was quoted may be of another budget, from before all
+// nodes were started anew.
 func (n *Node) rate(shard int) float64 {
-	for _, q := range n.quotes() {
-		if q.Shard == shard && q.Rate > 0 {
-			return q.Rate
-		}
-	}
-	return n.cfg.Budget / float64(n.shards)
+	return crawler.Divide(n.quotes(), n.shards, n.cfg.Budget)[shard]
 }
 
 // settle opens and closes shards as the plan has it.

@@ -65,6 +65,26 @@ func TestPages(t *testing.T) {
 	require.True(t, known)
 }
 
+// The shards that a node opens have no more than the budget in all, also where it was another one when they were
+// quoted.
+func TestRate(t *testing.T) {
+	t.Parallel()
+	n := joined(t, 4)("one")
+	n.cfg.Budget = 10
+	rates := func() (sum float64) {
+		for i := range n.shards {
+			sum += n.rate(i)
+		}
+		return sum
+	}
+	require.InDelta(t, 10, rates(), 1e-9)
+	require.NoError(t, n.board.Put(t.Context(), "price.0", []byte(`{"shard":0,"pages":1,"rate":300}`)))
+	require.NoError(t, n.board.Put(t.Context(), "price.1", []byte(`{"shard":1,"pages":3,"rate":200}`)))
+	require.Eventually(t, func() bool { return len(n.quotes()) == 2 }, time.Minute, time.Millisecond)
+	require.InDelta(t, 10, rates(), 1e-9)
+	require.InDelta(t, 3*n.rate(0), n.rate(1), 1e-9)
+}
+
 // A shard that is being handed over when a node is to stop is free at once, and not only when the node is gone.
 func TestHandsOverAtTheEnd(t *testing.T) {
 	t.Parallel()
