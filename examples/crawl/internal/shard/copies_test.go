@@ -65,6 +65,45 @@ func TestCopiesDrawOnTheBudget(t *testing.T) {
 	}
 }
 
+// A loop that begins again and again, as its process is started anew, does not spend something each time: no more than a
+// poll and a first copy in the time from one poll to the next.
+func TestBeginsAgain(t *testing.T) {
+	t.Parallel()
+	for _, known := range []int{0, 100} {
+		now, polls, next := &handClock{begin}, 0, known
+		s := newState(t)
+		url := func(i int) string { return fmt.Sprintf("http://host%d.test/", i) }
+		for i := range 200 {
+			apply(t, s, []Event{{Kind: Add, URL: url(i), At: begin}})
+		}
+		for i := range known {
+			apply(t, s, []Event{{Kind: Polled, URL: url(i), At: begin, Result: First}})
+		}
+		const hours = 50
+		for range hours * 6 {
+			l := NewLoop(Config{State: s, Clock: now, PerSecond: 1. / 3600, Window: 10, Submit: func(j Job) {
+				polls++
+				apply(t, s, []Event{{Kind: Polled, URL: j.URL, At: now.now}})
+			}})
+			l.begin()
+			require.NoError(t, l.ask())
+			if job, _, ok := l.Take(url(next)); ok {
+				next++
+				polls++
+				apply(t, s, []Event{{Kind: Polled, URL: job.URL, At: now.now, Result: First}})
+			}
+			now.now = now.now.Add(10 * time.Minute)
+		}
+		require.InDelta(t, 2*hours, polls, 4)
+		now.now = now.now.Add(24 * time.Hour) // which are not made up for
+		polls = 0
+		l := NewLoop(Config{State: s, Clock: now, PerSecond: 1. / 3600, Window: 10, Submit: func(Job) { polls++ }})
+		l.begin()
+		require.NoError(t, l.ask())
+		require.LessOrEqual(t, polls, 1)
+	}
+}
+
 // A page whose poll was taken back, as its new version could not be kept, is polled again, also where the others are
 // not to be asked for a day.
 func TestTakenBack(t *testing.T) {

@@ -323,7 +323,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		lost = l.cfg.Log.Lost()
 	}
 	stop := l.cfg.Stop
-	l.due = l.cfg.Clock.Now()
+	l.begin()
 	l.timed = l.cfg.State.timed() // if it is restored, that is from a snapshot
 	var deadline, end <-chan time.Time
 	timer := time.NewTimer(0)
@@ -370,6 +370,19 @@ func (l *Loop) Run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// begin sets when the first poll is due. The latest one of before a restart, or of another node's, counts: or each
+// restart would cost a poll, however small the budget is.
+func (l *Loop) begin() {
+	l.due = l.cfg.Clock.Now()
+	if l.cfg.PerSecond <= 0 {
+		return
+	}
+	if next := l.cfg.State.Latest.Add(l.interval()); next.After(l.due) {
+		l.due = next
+	}
+	l.copyDue = l.due
 }
 
 // idle reports whether all that was found is applied.
