@@ -101,6 +101,12 @@ func TestBeginsAgain(t *testing.T) {
 		l.begin()
 		require.NoError(t, l.ask())
 		require.LessOrEqual(t, polls, 1)
+
+		// A poll of a time to come, by a clock that was wrong, does not put off all others until then.
+		s.Latest = now.now.Add(1000 * time.Hour)
+		l = NewLoop(Config{State: s, Clock: now, PerSecond: 1. / 3600, Window: 10})
+		l.begin()
+		require.Equal(t, now.now.Add(time.Hour), l.due)
 	}
 }
 

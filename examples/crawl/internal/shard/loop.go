@@ -375,11 +375,16 @@ func (l *Loop) Run(ctx context.Context) error {
 // begin sets when the first poll is due. The latest one of before a restart, or of another node's, counts: or each
 // restart would cost a poll, however small the budget is.
 func (l *Loop) begin() {
-	l.due = l.cfg.Clock.Now()
+	now := l.cfg.Clock.Now()
+	l.due = now
 	if l.cfg.PerSecond <= 0 {
 		return
 	}
-	if next := l.cfg.State.Latest.Add(l.interval()); next.After(l.due) {
+	latest := l.cfg.State.Latest
+	if latest.After(now) { // by a clock that was wrong
+		latest = now
+	}
+	if next := latest.Add(l.interval()); next.After(now) {
 		l.due = next
 	}
 	l.copyDue = l.due
