@@ -169,6 +169,39 @@ func TestRatesOfShardsThatMove(t *testing.T) {
 	}
 }
 
+// Counters for Prometheus have what this process made: they neither fall when a shard goes to another node, nor
+// rise when it brings what others made.
+func TestCountersOfShardsThatMove(t *testing.T) {
+	t.Parallel()
+	now := clock.NewReal()
+	c := idleCrawler(t, now, 1)
+	filter, err := knapsack.NewRateFilter(0, knapsack.RateFilterConfig{})
+	require.NoError(t, err)
+	st := shard.NewState(filter)
+	polled := func(r shard.Result) shard.Event {
+		return shard.Event{Kind: shard.Polled, URL: "http://a.test/", At: now.Now(), Result: r, Bytes: 7}
+	}
+	for _, e := range []shard.Event{{Kind: shard.Add, URL: "http://a.test/", At: now.Now()}, polled(shard.First), polled(shard.Unchanged)} {
+		require.NoError(t, st.Apply(&e))
+	}
+	c.Open(0, crawler.Part{State: st}, 1e-9)
+	status := func() page.Status {
+		s, err := (&watcher{crawler: c, clock: now}).Status(t.Context())
+		require.NoError(t, err)
+		return s
+	}
+	require.NoError(t, c.Learn(t.Context(), []shard.Event{polled(shard.Changed), polled(shard.Unchanged), polled(shard.Vetoed)}))
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(t.Context()) }()
+	made := page.Made{Unchanged: 1, Changed: 1, Vetoes: 1, Bytes: 21}
+	require.Equal(t, made, status().Made)
+	c.Close(0)
+	require.Zero(t, status().Polls)
+	require.Equal(t, made, status().Made)
+	c.Stop()
+	require.NoError(t, <-ended)
+}
+
 // idleCrawler returns a crawler of some shards that has no way to any host.
 func idleCrawler(t *testing.T, now clock.Clock, shards int) *crawler.Crawler {
 	c, err := crawler.New(crawler.Config{

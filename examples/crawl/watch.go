@@ -85,6 +85,8 @@ func (w *watcher) Status(ctx context.Context) (page.Status, error) {
 	if err != nil {
 		return s, err
 	}
+	m := w.crawler.Made()
+	s.Made = page.Made{Unchanged: m.Learnt - m.Changes, Changed: m.Changes, First: m.First, Failures: m.Failures, Vetoes: m.Vetoes, Bytes: m.Bytes}
 	if w.sinks != nil {
 		s.Unkept = w.sinks.Failures()
 	}

@@ -69,6 +69,9 @@ type Crawler struct {
 	fail     context.CancelCauseFunc
 	stopping bool
 	behind   int
+
+	counting sync.Mutex
+	made     shard.Totals
 }
 
 // window is the number of polls in flight for each worker: one that it makes, and one that waits.
@@ -142,6 +145,13 @@ func (c *Crawler) Spent() (polls uint64) {
 		polls += p.loop.Spent
 	}
 	return polls
+}
+
+// Made returns what the polls came to that this process made. Shards count what others made of them, too.
+func (c *Crawler) Made() shard.Totals {
+	c.counting.Lock()
+	defer c.counting.Unlock()
+	return c.made
 }
 
 // Each calls a function with the state of each shard that is here, while nothing else happens to

@@ -66,6 +66,11 @@ func (c *Crawler) Open(number int, part Part, perSecond float64) {
 				default:
 				}
 			}
+			if e.Kind == shard.Polled {
+				c.counting.Lock()
+				c.made.Add(e)
+				c.counting.Unlock()
+			}
 			if c.cfg.Applied != nil {
 				c.cfg.Applied(number, e)
 			}

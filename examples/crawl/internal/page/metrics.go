@@ -15,8 +15,8 @@ import (
 type collector struct{ crawl Crawl }
 
 var (
-	descPolls    = prometheus.NewDesc("crawl_polls_total", "Polls by what they came to.", []string{"result"}, nil)
-	descBytes    = prometheus.NewDesc("crawl_bytes_total", "Bytes of the pages read.", nil, nil)
+	descPolls    = prometheus.NewDesc("crawl_polls_total", "Polls of this process by what they came to.", []string{"result"}, nil)
+	descBytes    = prometheus.NewDesc("crawl_bytes_total", "Bytes of the pages read by this process.", nil, nil)
 	descPages    = prometheus.NewDesc("crawl_pages", "Pages by state.", []string{"state"}, nil)
 	descUnkept   = prometheus.NewDesc("crawl_sink_failures_total", "Attempts to keep a new version of a page that failed.", nil, nil)
 	descInFlight = prometheus.NewDesc("crawl_polls_in_flight", "Polls asked for and not yet learnt from.", nil, nil)
@@ -52,12 +52,12 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	counter(descPolls, float64(s.Changes), "changed")
-	counter(descPolls, float64(s.Learnt-s.Changes), "unchanged")
-	counter(descPolls, float64(s.First), "first")
-	counter(descPolls, float64(s.Failures), "failed")
-	counter(descPolls, float64(s.Vetoes), "vetoed")
-	counter(descBytes, float64(s.Bytes))
+	counter(descPolls, float64(s.Made.Changed), "changed")
+	counter(descPolls, float64(s.Made.Unchanged), "unchanged")
+	counter(descPolls, float64(s.Made.First), "first")
+	counter(descPolls, float64(s.Made.Failures), "failed")
+	counter(descPolls, float64(s.Made.Vetoes), "vetoed")
+	counter(descBytes, float64(s.Made.Bytes))
 	gauge(descPages, float64(s.Waiting), "waiting")
 	gauge(descPages, float64(s.Barred), "barred")
 	gauge(descPages, float64(s.Gone), "gone")

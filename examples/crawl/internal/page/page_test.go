@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -32,6 +33,7 @@ func (f *fake) Status(context.Context) (Status, error) {
 	f.polls += 10
 	return Status{
 		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Demo: true, Pages: 3, Gone: 1, Polls: f.polls, InFlight: 1, Learnt: f.polls, Changes: f.polls / 3,
+		Made:      Made{Unchanged: 1, Changed: 2, First: 3, Failures: 4, Vetoes: 5, Bytes: 6},
 		PollsRate: 10 + float64(f.polls%7), ChangesRate: 3, Budget: 12, Spent: 0.9, Price: 0.25, Unit: "in detections", Freshness: 0.8, Truth: true,
 		WhatIf:   []WhatIf{{"half", 500, 300, 0.7}, {"this", 1000, 500, 0.8}, {"twice", 2000, 700, 0.9}},
 		Hosts:    []Host{{Name: "a.test", Pages: 2, Polls: 40, Failures: 3, Paused: f.paused}, {Name: "b.test", Pages: 1}},
@@ -136,7 +138,10 @@ func TestPaths(t *testing.T) {
 		status, body := do(t, r)
 		require.Equal(t, want, status, path)
 		if path == "metrics" {
-			require.Contains(t, body, `crawl_polls_total{result="changed"}`)
+			for i, result := range []string{"unchanged", "changed", "first", "failed", "vetoed"} {
+				require.Contains(t, body, fmt.Sprintf("crawl_polls_total{result=%q} %d\n", result, i+1))
+			}
+			require.Contains(t, body, "crawl_bytes_total 6\n")
 			require.Contains(t, body, `crawl_pages{state="gone"} 1`)
 			require.Contains(t, body, `crawl_pages{state="crawled"} 2`)
 			require.Contains(t, body, "crawl_budget_polls_per_second 12\n")

@@ -23,6 +23,9 @@ type Status struct {
 	Failures uint64 `json:"failures"`
 	Vetoes   uint64 `json:"vetoes"`
 	Bytes    uint64 `json:"bytes"`
+	// Made is what the polls of this process came to, for counters that never fall: those above are of the shards that
+	// are here, which may go to other nodes.
+	Made     Made   `json:"-"`
 	InFlight int    `json:"in_flight"`
 	Unkept   uint64 `json:"unkept"` // attempts to keep a new version that failed
 
@@ -47,6 +50,9 @@ type Status struct {
 	Points   []Point   `json:"points"`
 	Rivals   []Rival   `json:"rivals,omitempty"`
 }
+
+// Made counts polls by what they came to, and the bytes that they read.
+type Made struct{ Unchanged, Changed, First, Failures, Vetoes, Bytes uint64 }
 
 // A WhatIf is what a budget would give.
 type WhatIf struct {

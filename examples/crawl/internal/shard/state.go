@@ -86,7 +86,8 @@ type Totals struct {
 	Bytes     uint64
 }
 
-func (t *Totals) count(e *Event) {
+// Add adds what a poll came to.
+func (t *Totals) Add(e *Event) {
 	if e.Result == Forbidden {
 		t.Forbidden++
 		return
@@ -462,8 +463,8 @@ func (s *State) hint(p *Page, e *Event) error {
 
 // polled applies what a poll came to.
 func (s *State) polled(p *Page, e *Event) (err error) {
-	s.count(e)
-	p.Host.count(e)
+	s.Add(e)
+	p.Host.Add(e)
 	p.taken = false
 	if e.Copy != nil {
 		p.copy = e.Copy
