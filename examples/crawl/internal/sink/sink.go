@@ -50,10 +50,10 @@ func noteOf(v fetch.Version) note {
 }
 
 // Lines writes a line of JSON for each version. One that could not be written whole, as the disk is full, is a line
-// of its own, which cannot be read.
+// of its own, which cannot be read. So is one that a process before this one left at the end of a file.
 func Lines(w io.Writer) Sink {
 	var mu sync.Mutex
-	begun := false // a line, and not ended
+	begun := isCut(w) // a line, and not ended
 	return func(_ context.Context, v fetch.Version) error {
 		line, err := json.Marshal(noteOf(v))
 		if err != nil {
@@ -71,6 +71,26 @@ func Lines(w io.Writer) Sink {
 		}
 		return err
 	}
+}
+
+// isCut reports whether what is written to is a file that ends in the middle of a line, where the system can tell.
+func isCut(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return false
+	}
+	there, err := os.Open(fmt.Sprintf("/dev/fd/%d", f.Fd())) // a shell opens it for writing only
+	if err != nil {
+		return false
+	}
+	defer there.Close()
+	last := make([]byte, 1)
+	_, err = there.ReadAt(last, info.Size()-1)
+	return err == nil && last[0] != '\n'
 }
 
 // Folder writes each version into a file of its own: HOST/PAGE/TIME.EXTENSION, where PAGE is the
