@@ -109,8 +109,8 @@ func TestDamagedDescription(t *testing.T) {
 				require.NoError(t, os.Truncate(path, size))
 			}
 			var out bytes.Buffer
-			for range 2 { // it is told once
-				e = open(t, engine.Config{Dir: dir, Kind: "crawl", Objective: "freshness", Log: slog.New(slog.NewTextHandler(&out, nil))})
+			for _, looks := range []bool{true, false} { // it is told once
+				e = open(t, engine.Config{Dir: dir, Kind: "crawl", Objective: "freshness", LookOnly: looks, Log: slog.New(slog.NewTextHandler(&out, nil))})
 				require.Equal(t, 12, e.Shards())
 				require.Empty(t, e.Objective())
 				s, err := e.Own(t.Context(), 11)

@@ -85,7 +85,7 @@ type Config struct {
 	Lease time.Duration
 	// SyncAlways has each record written through to the disk before it counts.
 	SyncAlways bool
-	// LookOnly creates nothing on servers elsewhere, and does not join; where there is nothing Open returns ErrNone.
+	// LookOnly creates nothing on servers elsewhere, and does not join; where they have nothing Open returns ErrNone.
 	LookOnly bool
 	// Known says that there was a state already: if the folder lost it, as its disk is gone, Open returns ErrStorage
 	// and begins no other one.
@@ -314,7 +314,7 @@ func (e *Engine) create(ctx context.Context) error {
 	none := false
 	err := e.patiently(ctx, func(ctx context.Context) (err error) {
 		e.stream, err = e.js.Stream(ctx, streamName)
-		if none = e.cfg.LookOnly && errors.Is(err, jetstream.ErrStreamNotFound); none {
+		if none = e.cfg.LookOnly && e.server == nil && errors.Is(err, jetstream.ErrStreamNotFound); none {
 			return nil
 		}
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
