@@ -365,8 +365,14 @@ func (e *Engine) create(ctx context.Context) error {
 	if other != "" {
 		return fmt.Errorf("%w: %s", ErrState, other)
 	}
-	if err != nil || e.server == nil {
+	if err != nil {
 		return err
+	}
+	if e.server == nil {
+		if has := e.stream.CachedInfo().Config.Replicas; has < e.cfg.Replicas {
+			e.cfg.Log.Warn("the cluster was begun with fewer replicas, and that stays", "has", has, "asked for", e.cfg.Replicas)
+		}
+		return nil
 	}
 	return e.tellLoss(ctx, mostDeleted)
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -538,6 +539,19 @@ func TestNamesake(t *testing.T) {
 
 	time.AfterFunc(3*lease, first.Close)
 	open(t, engine.Impatient(cfg, time.Minute))
+}
+
+// Who asks for more replicas than the cluster began with is told that there are fewer: the state would else be thought
+// to survive the loss of a server.
+func TestFewerReplicas(t *testing.T) {
+	t.Parallel()
+	cfg, _, _ := nodeOne(t, time.Minute)
+	for replicas, told := range map[int]bool{0: false, 1: false, 3: true} {
+		var log bytes.Buffer
+		cfg.Name, cfg.Replicas, cfg.Log = fmt.Sprint("n", replicas), replicas, slog.New(slog.NewTextHandler(&log, nil))
+		open(t, cfg)
+		require.Equal(t, told, strings.Contains(log.String(), "fewer replicas"), log.String())
+	}
 }
 
 // Who only looks is no node: it may have the name of a live one, as where a node's own command line is given once
