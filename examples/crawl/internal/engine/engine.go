@@ -139,6 +139,14 @@ func HasState(dir string) bool {
 	return err == nil
 }
 
+// stillThere returns ErrStorage if a folder has no state any more.
+func stillThere(dir string) error {
+	if HasState(dir) {
+		return nil
+	}
+	return fmt.Errorf("%w: what was in %s is gone", ErrStorage, dir)
+}
+
 // storeDir is where an embedded server keeps its files.
 const storeDir = "nats"
 
@@ -252,8 +260,10 @@ const blockExt = ".blk"
 // acknowledge the same record, so there is a lock.
 func (e *Engine) embed() error {
 	dir := e.cfg.Dir
-	if e.cfg.Known && !HasState(dir) {
-		return fmt.Errorf("%w: what was in %s is gone", ErrStorage, dir)
+	if e.cfg.Known {
+		if err := stillThere(dir); err != nil {
+			return err
+		}
 	}
 	if err := writable(dir); err != nil {
 		return err
@@ -294,12 +304,16 @@ func (e *Engine) spaceFor(bytes int) error {
 	if e.server == nil && e.lock == nil {
 		return nil
 	}
+	// The server goes on with files that were deleted, as long as it has them open.
+	if e.stream != nil {
+		if err := stillThere(e.cfg.Dir); err != nil {
+			return err
+		}
+	}
 	free, err := freeSpace(e.cfg.Dir)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return nil
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: %s is gone", ErrStorage, e.cfg.Dir)
 	case err != nil:
 		return fmt.Errorf("%w in %s: %w", ErrStorage, e.cfg.Dir, err)
 	case free < Reserve+uint64(bytes):

@@ -40,6 +40,22 @@ func TestFailingFile(t *testing.T) {
 	require.NoError(t, s.Append(t.Context(), []byte("three")))
 }
 
+// A server goes on with files that were deleted while it has them open: what it takes then is not there after a kill.
+func TestDeletedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e, err := Open(t.Context(), Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer e.Close()
+	s, err := e.Own(t.Context(), 0)
+	require.NoError(t, err)
+	require.NoError(t, s.Append(t.Context(), []byte("one")))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, storeDir)))
+	err = s.Append(t.Context(), []byte("two"))
+	require.ErrorIs(t, err, ErrStorage)
+	require.ErrorContains(t, err, "what was in "+dir+" is gone")
+}
+
 // A snapshot that is larger than what is left of the disk is not begun, and the log goes on.
 func TestSnapshotHasNoRoom(t *testing.T) {
 	dir := t.TempDir()
