@@ -148,6 +148,11 @@ func archived(t *testing.T, v fetch.Version) string {
 	require.NoError(t, err)
 	require.NoError(t, w.Keep(t.Context(), v))
 	require.NoError(t, w.Close())
+	return unpacked(t, name)
+}
+
+// unpacked returns what a file holds.
+func unpacked(t *testing.T, name string) string {
 	f, err := os.Open(name)
 	require.NoError(t, err)
 	z, err := gzip.NewReader(f)

@@ -27,10 +27,12 @@ import (
 // A WARC is a file of versions in the format of web archives, WARC 1.1 (ISO 28500), each record
 // compressed by itself, so that it can be appended to and read from the middle.
 type WARC struct {
+	name, userAgent string
+	lock            *flock.Flock
+
 	mu   sync.Mutex
-	lock *flock.Flock
-	file *os.File
-	good int64 // up to where it is whole
+	file *os.File // nil while it cannot be opened
+	good int64    // up to where it is whole
 }
 
 // ErrBusy reports a file that another process writes to: each would overwrite what the other wrote.
@@ -40,7 +42,8 @@ var ErrBusy = errors.New("sink: another process writes to the file")
 // a record at the end that was not written whole, as the machine went down: what is appended behind
 // half a record cannot be read. So it does with zeros at the end, which a file system may leave then.
 // A file that is damaged elsewhere, or is no such file, stays as it is. So does one that another
-// process writes to: a file beside it, NAME.lock, says so.
+// process writes to: a file beside it, NAME.lock, says so. One that is moved or removed while the crawl
+// runs, as by a rotation, is followed by a new one of the same name.
 func NewWARC(name, userAgent string) (*WARC, error) {
 	lock := flock.New(name + ".lock")
 	if locked, err := lock.TryLock(); err != nil {
@@ -48,24 +51,55 @@ func NewWARC(name, userAgent string) (*WARC, error) {
 	} else if !locked {
 		return nil, fmt.Errorf("WARC %s: %w", name, ErrBusy)
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
+	w := &WARC{name: name, userAgent: userAgent, lock: lock}
+	if err := w.open(); err != nil {
 		_ = lock.Close()
 		return nil, err
 	}
-	w := &WARC{file: f, lock: lock}
+	return w, nil
+}
+
+// open opens the file, makes it whole, and says in it who writes.
+func (w *WARC) open() error {
+	f, err := os.OpenFile(w.name, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	w.file = f
 	if w.good, err = whole(f); err == nil {
 		err = f.Truncate(w.good)
 	}
 	if err == nil {
-		info := fmt.Sprintf("software: recrawl/examples/crawl\r\nformat: WARC File Format 1.1\r\nhttp-header-user-agent: %s\r\n", userAgent)
-		err = w.write(record("warcinfo", "", time.Now(), "application/warc-fields", []byte(info), ""))
+		info := fmt.Sprintf("software: recrawl/examples/crawl\r\nformat: WARC File Format 1.1\r\nhttp-header-user-agent: %s\r\n", w.userAgent)
+		err = w.append(record("warcinfo", "", time.Now(), "application/warc-fields", []byte(info), ""))
 	}
 	if err != nil {
-		_ = w.Close()
-		return nil, fmt.Errorf("WARC %s: %w", name, err)
+		_ = w.shut()
+		return fmt.Errorf("WARC %s: %w", w.name, err)
 	}
-	return w, nil
+	return nil
+}
+
+// shut closes the file, if it is open.
+func (w *WARC) shut() (err error) {
+	if w.file != nil {
+		err, w.file = w.file.Close(), nil
+	}
+	return err
+}
+
+// there reports whether what is written gets into the file of that name, behind what was: it may have been moved,
+// removed or emptied.
+func (w *WARC) there() bool {
+	if w.file == nil {
+		return false
+	}
+	named, err := os.Stat(w.name)
+	if err != nil {
+		return false
+	}
+	ours, err := w.file.Stat()
+	return err == nil && os.SameFile(named, ours) && ours.Size() >= w.good
 }
 
 // whole returns up to where records are whole. Behind that there is nothing, or part of one more, or
@@ -129,7 +163,11 @@ func (c *counter) Read(p []byte) (int, error) {
 }
 
 // Close closes the file.
-func (w *WARC) Close() error { return errors.Join(w.file.Close(), w.lock.Close()) }
+func (w *WARC) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return errors.Join(w.shut(), w.lock.Close())
+}
 
 // Keep is the sink. A page that was reached by redirects has the URL to which they led, and each of them
 // has a record of its own before it.
@@ -185,10 +223,21 @@ func record(kind, url string, at time.Time, media string, block []byte, extra st
 	return b.Bytes()
 }
 
-// write appends records. What is left of some that could not be written whole is cut off.
+// write appends records, to a new file if need be.
 func (w *WARC) write(records []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.there() {
+		_ = w.shut()
+		if err := w.open(); err != nil {
+			return err
+		}
+	}
+	return w.append(records)
+}
+
+// append appends records. What is left of some that could not be written whole is cut off.
+func (w *WARC) append(records []byte) error {
 	if _, err := w.file.WriteAt(records, w.good); err != nil {
 		_ = w.file.Truncate(w.good)
 		return err
