@@ -186,6 +186,11 @@ func (p *Peer) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, p.failed(r.Context(), why)
 	}
+	if proto := resp.Header.Get(protoHeader); proto != "" { // or the relay is of an earlier version
+		resp.Proto = proto
+		resp.ProtoMajor, resp.ProtoMinor, _ = http.ParseHTTPVersion(proto)
+		resp.Header.Del(protoHeader)
+	}
 	resp.Request, resp.TLS = r, nil
 	resp.Body = &body{resp.Body, resp, p, end}
 	if packs {

@@ -194,6 +194,25 @@ type way func(r *http.Request) (*http.Response, error)
 
 func (w way) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
 
+// By what a host answered is told, as archives have it, and not by what the relay does.
+func TestProtocol(t *testing.T) {
+	t.Parallel()
+	var b board
+	proto := ""
+	host := way(func(r *http.Request) (*http.Response, error) {
+		header := http.Header{protoHeader: {"HTTP/1.1"}} // a liar
+		return &http.Response{StatusCode: http.StatusOK, Proto: proto, Header: header, Body: http.NoBody, Request: r}, nil
+	})
+	n := newNode(t, &b, host, 0)
+	p := n.peer(t, newMember(t, &b))
+	for _, proto = range []string{"HTTP/1.0", "HTTP/1.1", "HTTP/2.0"} {
+		resp, _, err := get(t, p, "http://a.test/", 0)
+		require.NoError(t, err)
+		require.Equal(t, proto, resp.Proto)
+		require.Empty(t, resp.Header.Values(protoHeader))
+	}
+}
+
 // A relay gives up before who asked does, so that its word arrives in time.
 func TestWordInTime(t *testing.T) {
 	t.Parallel()

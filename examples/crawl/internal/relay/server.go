@@ -29,6 +29,7 @@ const (
 	refusedHeader = prefix + "Refused" // why nothing was sent to the host
 	failedHeader  = prefix + "Failed"  // why the host gave no answer
 	againHeader   = prefix + "Again"   // it closed the connection, see fetch.ErrAgain
+	protoHeader   = prefix + "Proto"   // by which protocol it answered
 )
 
 // hopHeaders are of one connection only (RFC 9110, section 7.6.1).
@@ -183,6 +184,7 @@ func (s *Server) pass(w http.ResponseWriter, control *http.ResponseController, o
 	for name, values := range passed(resp.Header) {
 		w.Header()[name] = values
 	}
+	w.Header().Set(protoHeader, resp.Proto)
 	w.Header().Del("Content-Length") // trailers come with chunks
 	w.Header().Set("Trailer", failedHeader)
 	w.WriteHeader(resp.StatusCode)
