@@ -95,8 +95,8 @@ func (e *DurationPredictor) track(site int) (*track, error) {
 }
 
 // Observe reports how long a run of a site took, from 2^−900 to 2^400. The first run makes the site
-// known. The error is ErrDuration, or ErrUnknown for an id that is negative, too large, or older than another one of
-// its slot.
+// known. The error is ErrDuration, or ErrUnknown for an id that is negative, too large, or older
+// than another one of its slot.
 func (e *DurationPredictor) Observe(site int, duration float64) error {
 	slot := ids.Slot(site)
 	if site < 0 || slot >= mostSites || slot < len(e.tracks) && e.tracks[slot].generation > generationOf(site) {

@@ -40,18 +40,25 @@ func TestFailingFile(t *testing.T) {
 	require.NoError(t, s.Append(t.Context(), []byte("three")))
 }
 
+// begun returns the shard of a state in a folder, with a record.
+func begun(t *testing.T, dir string) *Shard {
+	t.Helper()
+	e, err := Open(t.Context(), Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
+	s, err := e.Own(t.Context(), 0)
+	require.NoError(t, err)
+	require.NoError(t, s.Append(t.Context(), []byte("one")))
+	return s
+}
+
 // A server goes on with files that were deleted while it has them open: what it takes then is not there after a kill.
 func TestDeletedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e, err := Open(t.Context(), Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	defer e.Close()
-	s, err := e.Own(t.Context(), 0)
-	require.NoError(t, err)
-	require.NoError(t, s.Append(t.Context(), []byte("one")))
+	s := begun(t, dir)
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, storeDir)))
-	err = s.Append(t.Context(), []byte("two"))
+	err := s.Append(t.Context(), []byte("two"))
 	require.ErrorIs(t, err, ErrStorage)
 	require.ErrorContains(t, err, "what was in "+dir+" is gone")
 }
@@ -63,12 +70,7 @@ func TestSnapshotHasNoRoom(t *testing.T) {
 		t.Skipf("no disk of its own: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	e, err := Open(t.Context(), Config{Dir: dir, Log: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	defer e.Close()
-	s, err := e.Own(t.Context(), 0)
-	require.NoError(t, err)
-	require.NoError(t, s.Append(t.Context(), []byte("one")))
+	s := begun(t, dir)
 	require.ErrorIs(t, s.Snapshot(t.Context(), s.Mark(), make([]byte, 40<<20)), ErrStorage)
 	require.NoError(t, s.Append(t.Context(), []byte("two")))
 	require.NoError(t, s.Snapshot(t.Context(), s.Mark(), make([]byte, 8<<20)))
