@@ -1,8 +1,8 @@
 // Package sink is where new versions of pages go: a folder, a WARC file, lines of JSON, a webhook.
 //
 // A version is kept before the poll that found it counts. If it cannot be kept for a minute the poll
-// does not count, and the next one finds the version again. So each version that was learnt is there,
-// once or, after a crash or where another sink failed for long, twice.
+// does not count, and the next one finds the version again, for the sinks that do not have it. So each
+// version that was learnt is there, once or, after a crash, twice.
 package sink
 
 import (

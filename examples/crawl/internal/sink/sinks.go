@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"sync"
@@ -44,11 +45,19 @@ type Sinks struct {
 	told    time.Time
 	failed  uint64 // attempts since then
 	failing bool   // and that was told
+	partly  map[string]partly
+}
+
+// A partly is a version that the first sinks have and the next did not take: those are not handed it again when its page
+// is fetched again.
+type partly struct {
+	body [sha256.Size]byte // its hash
+	by   int
 }
 
 // New returns sinks.
 func New(all ...Sink) *Sinks {
-	return &Sinks{all: all, stop: make(chan struct{}), now: time.Now, after: time.After, log: slog.Default}
+	return &Sinks{all: all, partly: map[string]partly{}, stop: make(chan struct{}), now: time.Now, after: time.After, log: slog.Default}
 }
 
 // Sink returns what keeps a version in all sinks, nil if there are none.
@@ -57,14 +66,29 @@ func (s *Sinks) Sink() Sink {
 		return nil
 	}
 	return func(ctx context.Context, v fetch.Version) error {
-		for _, keep := range s.all {
-			if err := s.keep(ctx, keep, v); err != nil {
+		p := s.before(v)
+		for ; p.by < len(s.all); p.by++ {
+			if err := s.keep(ctx, s.all[p.by], v); err != nil {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.partly[v.URL] = p
 				return err
 			}
 		}
-		s.well()
+		s.well(v.URL)
 		return nil
 	}
+}
+
+// before returns by how many sinks a version was kept before.
+func (s *Sinks) before(v fetch.Version) partly {
+	p := partly{body: sha256.Sum256(v.Body)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before, ok := s.partly[v.URL]; ok && before.body == p.body {
+		return before
+	}
+	return p
 }
 
 // Failures returns the number of attempts to keep a version that failed.
@@ -137,10 +161,11 @@ func (s *Sinks) ill(err error) {
 	}
 }
 
-// well tells that a version was kept in all sinks after failures.
-func (s *Sinks) well() {
+// well takes note that all sinks kept a version, and tells of it after failures.
+func (s *Sinks) well(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.partly, url)
 	if s.failing {
 		s.log().Info("new versions are kept again")
 		s.failing = false

@@ -85,6 +85,34 @@ func TestOneOfTheSinksFails(t *testing.T) {
 	})
 }
 
+// While one sink fails, as a webhook that is down for hours, the others are not handed a version again each time that
+// its page is fetched.
+func TestSinksKeepOnce(t *testing.T) {
+	t.Parallel()
+	full := errors.New("disk full")
+	var kept []string
+	var failure error
+	s := New(func(_ context.Context, v fetch.Version) error {
+		kept = append(kept, string(v.Body))
+		return nil
+	}, func(context.Context, fetch.Version) error { return failure })
+	s.after = func(time.Duration) <-chan time.Time {
+		over := make(chan time.Time, 1)
+		over <- time.Time{}
+		return over
+	}
+	s.log = func() *slog.Logger { return slog.New(slog.DiscardHandler) }
+	for _, step := range []struct {
+		body    string
+		failure error
+		kept    int
+	}{{"one", full, 1}, {"one", full, 1}, {"two", full, 2}, {"two", nil, 2}, {"two", nil, 3}} { // the last is a page that changed to and fro
+		failure = step.failure
+		require.ErrorIs(t, s.Sink()(t.Context(), version(step.body)), step.failure)
+		require.Len(t, kept, step.kept)
+	}
+}
+
 // Nobody waits for a sink when the crawl is to end, or when its poll does.
 func TestSinksStop(t *testing.T) {
 	t.Parallel()
