@@ -522,6 +522,26 @@ func TestTeach(t *testing.T) {
 	require.Equal(t, body, observe(p, page("a", "another", "b")), "the place is not noisy")
 }
 
+// A second copy of each copy that differs teaches of places that later copies have: those after a clock, which
+// it does not move, are none.
+func TestTeachBesideClock(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	tips := 0
+	tip := func(clock int) *Copy {
+		tips++
+		return copyOf(page("before", fmt.Sprint("minute ", clock), fmt.Sprint("tip ", tips*tips%31), "after"))
+	}
+	reported := 0
+	for k := range 60 {
+		if p.Observe(tip(k)).Changed() {
+			reported++
+			p.Teach(tip(k))
+		}
+	}
+	require.LessOrEqual(t, reported, 5)
+}
+
 // What is missing in the second copy may come back.
 func TestTeachMissing(t *testing.T) {
 	t.Parallel()

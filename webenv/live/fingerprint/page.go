@@ -318,6 +318,7 @@ type scratch struct {
 // changes are the differences between a copy and the table. fresh and gone are sorted by place.
 type changes struct {
 	same  bool    // there is no copy, because the page is the same
+	teach bool    // the copy is a second one
 	fresh []entry // blocks that are not in the table
 	gone  []entry // blocks that were in the copy before and are not in this one
 	// The blocks that come back, or are known to come and go and were elsewhere; those that are known to come
@@ -409,7 +410,7 @@ func (p *Page) observe(c *Copy, teach bool) (f Finding, differs bool) {
 	p.json = c.json()
 	s := pool.Get().(*scratch)
 	defer pool.Put(s)
-	p.find(c.text.blocks, s)
+	p.find(c.text.blocks, teach, s)
 	if len(p.entries) == 0 {
 		p.keep(&s.changes, teach)
 		return f, false
@@ -427,7 +428,7 @@ func (p *Page) differsIn(c *Copy) bool {
 	}
 	s := pool.Get().(*scratch)
 	defer pool.Put(s)
-	p.find(c.text.blocks, s)
+	p.find(c.text.blocks, false, s)
 	differs := p.differs(&s.changes)
 	for i := range p.entries {
 		p.entries[i].flags &^= here
@@ -494,7 +495,8 @@ const theirNumber = -1
 
 // find marks the blocks of the copy that are in the table, collects the others, and gives all of
 // them their places.
-func (p *Page) find(blocks []block, s *scratch) {
+func (p *Page) find(blocks []block, teach bool, s *scratch) {
+	s.teach = teach
 	s.fresh, s.gone, s.many = s.fresh[:0], s.gone[:0], s.many[:0]
 	s.back, s.stayed, s.rotating = s.back[:0], s.stayed[:0], s.rotating[:0]
 	s.alike = alike{}
@@ -571,7 +573,8 @@ func (p *Page) others(blocks []block, s *scratch) {
 
 // mark marks a block of the copy in the table, or collects it. It reports whether the block is
 // stable: whether it was in the copy before, and is not known to come and go. In the first copy all
-// blocks are stable.
+// blocks are stable. In a second copy those are not that were new in the copy before it, such as the time:
+// it would learn of a place after them, which no later copy has.
 func (p *Page) mark(b entry, s *scratch) (stable bool) {
 	i, known := p.entry(b.hash)
 	if !known {
@@ -602,7 +605,7 @@ func (p *Page) mark(b entry, s *scratch) (stable bool) {
 		}
 		return false
 	}
-	return true
+	return !s.teach || e.run > 1 || p.copies == 2
 }
 
 // manyBefore reports whether the copy before had at least mostAlike blocks with a text.
