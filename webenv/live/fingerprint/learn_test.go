@@ -522,8 +522,24 @@ func TestTeach(t *testing.T) {
 	require.Equal(t, body, observe(p, page("a", "another", "b")), "the place is not noisy")
 }
 
-// A second copy of each copy that differs teaches of places that later copies have: those after a clock, which
-// it does not move, are none.
+// What changes after a clock that stands still in some copies is learnt with it: the text of the clock is no block by
+// which to tell the place.
+func TestAfterSlowClock(t *testing.T) {
+	t.Parallel()
+	for _, stands := range []int{1, 2, 3, 4} {
+		p := new(Page)
+		reported := 0
+		for k := range 100 {
+			if observe(p, page("before", fmt.Sprint("hour ", k/stands), fmt.Sprint("visitor ", 1000+k), "after")).Changed() && k > 20 {
+				reported++
+			}
+		}
+		require.LessOrEqual(t, reported, 3, "%d", stands)
+		require.Equal(t, body, observe(p, page("before", "hour 100", "visitor 1100", "other")))
+	}
+}
+
+// Nor is it one where there is a second copy of each copy that differs.
 func TestTeachBesideClock(t *testing.T) {
 	t.Parallel()
 	p := new(Page)

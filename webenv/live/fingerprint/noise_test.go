@@ -42,7 +42,7 @@ func TestNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	critical := []float64{0, 0, 0.009, 0.20, 0.10, 0.012, 0.005, 0.009, 0, 5. / 33, 0, 0, 0.009, 0.01, 0.12, 0.01, 0.05, 0.06, 0.2}
+	critical := []float64{0, 0, 0.009, 0.20, 0.10, 0.012, 0.005, 0.009, 0, 5. / 33, 0, 0, 0.009, 0.001, 0.03, 0.01, 0.05, 0.06, 0.2}
 	for i, n := range noisypage.Noises() {
 		alone := noisypage.Measure(1, 0, learnt(true, false), n)
 		taught := noisypage.Measure(1, 0, learnt(true, true), n)

@@ -70,8 +70,9 @@ import (
 // four copies or fewer, or were in one of two copies only. In a copy with the same bytes, and in a call
 // of Same, all blocks count as having stayed. If several blocks have the same text, up to 16 of them are
 // separate blocks. If there are more, their number counts as one more block, in a place of its own. The
-// place of a block is the nearest block before it that was also in the copy before, and is not known to
-// come and go. Known to come and go are blocks in noisy places that were masked when they came, or came
+// place of a block is the nearest block before it that was also in the copy before and is not known to
+// come and go. Nor is it a block that came to a noisy place at most four copies ago, and had not been
+// there before. Known to come and go are blocks in noisy places that were masked when they came, or came
 // back, or were in one of two copies fetched within seconds. They are no longer if more than eight of a
 // place came at once, or had left it at once, and all are there again: then there was another page in
 // between. That the page is the same once more does not count if the place had three hits or more.
@@ -318,7 +319,6 @@ type scratch struct {
 // changes are the differences between a copy and the table. fresh and gone are sorted by place.
 type changes struct {
 	same  bool    // there is no copy, because the page is the same
-	teach bool    // the copy is a second one
 	fresh []entry // blocks that are not in the table
 	gone  []entry // blocks that were in the copy before and are not in this one
 	// The blocks that come back, or are known to come and go and were elsewhere; those that are known to come
@@ -410,7 +410,7 @@ func (p *Page) observe(c *Copy, teach bool) (f Finding, differs bool) {
 	p.json = c.json()
 	s := pool.Get().(*scratch)
 	defer pool.Put(s)
-	p.find(c.text.blocks, teach, s)
+	p.find(c.text.blocks, s)
 	if len(p.entries) == 0 {
 		p.keep(&s.changes, teach)
 		return f, false
@@ -428,7 +428,7 @@ func (p *Page) differsIn(c *Copy) bool {
 	}
 	s := pool.Get().(*scratch)
 	defer pool.Put(s)
-	p.find(c.text.blocks, false, s)
+	p.find(c.text.blocks, s)
 	differs := p.differs(&s.changes)
 	for i := range p.entries {
 		p.entries[i].flags &^= here
@@ -495,8 +495,7 @@ const theirNumber = -1
 
 // find marks the blocks of the copy that are in the table, collects the others, and gives all of
 // them their places.
-func (p *Page) find(blocks []block, teach bool, s *scratch) {
-	s.teach = teach
+func (p *Page) find(blocks []block, s *scratch) {
 	s.fresh, s.gone, s.many = s.fresh[:0], s.gone[:0], s.many[:0]
 	s.back, s.stayed, s.rotating = s.back[:0], s.stayed[:0], s.rotating[:0]
 	s.alike = alike{}
@@ -573,8 +572,8 @@ func (p *Page) others(blocks []block, s *scratch) {
 
 // mark marks a block of the copy in the table, or collects it. It reports whether the block is
 // stable: whether it was in the copy before, and is not known to come and go. In the first copy all
-// blocks are stable. In a second copy those are not that were new in the copy before it, such as the time:
-// it would learn of a place after them, which no later copy has.
+// blocks are stable. Texts that have been in a noisy place for few copies are not: what changes after a clock that
+// stands still for two copies would have another place each time.
 func (p *Page) mark(b entry, s *scratch) (stable bool) {
 	i, known := p.entry(b.hash)
 	if !known {
@@ -605,7 +604,7 @@ func (p *Page) mark(b entry, s *scratch) (stable bool) {
 		}
 		return false
 	}
-	return !s.teach || e.run > 1 || p.copies == 2
+	return p.json || e.run > shortRun || e.run >= p.copies-1 || e.flags&(returned|lasted) != 0 || !p.noisy(e.place, 1)
 }
 
 // manyBefore reports whether the copy before had at least mostAlike blocks with a text.
