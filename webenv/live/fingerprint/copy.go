@@ -58,9 +58,10 @@ import (
 // about 32, and in larger groups if there are thousands.
 type Copy struct {
 	// Type is the media type of the body as in Content-Type, including parameters. HTML, XHTML, XML
-	// and JSON are read, and HTML that begins with { or [ is taken for JSON. Without a type, or with
-	// application/octet-stream, a body that begins with { or [ is JSON, one that begins with <? is
-	// XML, and one that begins with another < is HTML. Set Type before the first Write.
+	// and JSON are read, JSON also as NDJSON or JSON Lines, and HTML that begins with { or [ is taken
+	// for JSON. Without a type, or with application/octet-stream, a body that begins with { or [ is
+	// JSON, one that begins with <? is XML, and one that begins with another < is HTML. Set Type
+	// before the first Write.
 	Type string
 	// Cut says that the body written is only the beginning of the page. The last block, in which it
 	// ends, is then left out.
@@ -121,7 +122,8 @@ func languageOf(mediaType string) (as language, other bool) {
 		return asHTML, false
 	case is("text/xml"), is("application/xml"), strings.EqualFold(suffix, "xml"):
 		return asXML, false
-	case is("application/json"), is("text/json"), strings.EqualFold(suffix, "json"):
+	case is("application/json"), is("text/json"), strings.EqualFold(suffix, "json"),
+		is("application/x-ndjson"), is("application/ndjson"), is("application/jsonl"): // a document in each line
 		return asJSON, false
 	}
 	return unknown, mediaType != "" && !is("application/octet-stream")
