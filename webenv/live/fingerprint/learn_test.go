@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -570,4 +571,17 @@ func TestTeachMissing(t *testing.T) {
 	observe(p, with)
 	p.Teach(copyOf(without))
 	require.Equal(t, same, observe(p, with))
+}
+
+// A clock right behind a text that was edited is in a new place, which must be learnt again.
+func TestNoiseBehindEdit(t *testing.T) {
+	t.Parallel()
+	p := new(Page)
+	var found []int
+	for k := range 60 {
+		if observe(p, page("before", fmt.Sprint("text", strings.Repeat("x", k/20)), fmt.Sprint("time ", k), "after")).Changed() {
+			found = append(found, k)
+		}
+	}
+	require.Equal(t, []int{1, 2, 20, 21, 22, 23, 40, 41, 42, 43}, found)
 }
