@@ -117,7 +117,11 @@ func languageOf(mediaType string) (as language, other bool) {
 		mediaType = mediaType[:i]
 	}
 	is := func(name string) bool { return strings.EqualFold(mediaType, name) }
-	switch _, suffix, _ := strings.Cut(mediaType, "+"); {
+	suffix := "" // behind the last +, as in application/did+ld+json
+	if i := strings.LastIndexByte(mediaType, '+'); i >= 0 {
+		suffix = mediaType[i+1:]
+	}
+	switch {
 	case is("text/html"):
 		return asHTML, false
 	case is("text/xml"), is("application/xml"), strings.EqualFold(suffix, "xml"):

@@ -123,7 +123,7 @@ func TestNoJSON(t *testing.T) {
 	require.Equal(t, jsonOf(`[1,{"a":[]}]`).sum(), jsonOf(" [ 1 , { \"a\" : [ ] } ]\n").sum(), "spaces do not count")
 	require.True(t, jsonOf(deep(jsonDepth)).sum() != [16]byte{} && !jsonOf(deep(jsonDepth+1)).json())
 	for _, mediaType := range []string{"", "text/html", "text/json", "application/problem+json; charset=utf-8", "application/octet-stream", "Application/JSON",
-		"application/x-ndjson", "application/ndjson; charset=utf-8", "application/jsonl"} {
+		"application/x-ndjson", "application/ndjson; charset=utf-8", "application/jsonl", "application/did+ld+json"} {
 		c := &Copy{Type: mediaType}
 		fmt.Fprint(c, deep(jsonDepth))
 		c.finish()
